@@ -1,0 +1,65 @@
+package assay
+
+import "time"
+
+// Class says how an attempt ended when it did not end in a verdict. Names are part of the API.
+type Class string
+
+const (
+	ClassNone            Class = "" // a verdict
+	ClassTimeout         Class = "timeout"
+	ClassProviderError   Class = "provider_error"
+	ClassNetwork         Class = "network"
+	ClassRefused         Class = "refused"
+	ClassMalformed       Class = "malformed_answer"
+	ClassTruncated       Class = "truncated_answer"
+	ClassJudgeError      Class = "judge_error"
+	ClassRateLimited     Class = "rate_limited"
+	ClassContextTooLong  Class = "context_too_long"
+	ClassContentFiltered Class = "content_filtered"
+	ClassSessionMissing  Class = "session_missing"
+	ClassSessionEmpty    Class = "session_empty"
+	ClassBadCredentials  Class = "bad_credentials"
+	ClassQuota           Class = "quota_exhausted"
+	ClassModelMissing    Class = "model_missing"
+	ClassUnreachable     Class = "endpoint_unreachable"
+	ClassBudget          Class = "budget_reached"
+	ClassAborted         Class = "aborted" // the call was cut by cancel --now or a stop; the item goes back or is cancelled
+	ClassUnknown         Class = "unknown" // the process died during the call
+)
+
+// Policy is what the engine does with an attempt of a class.
+type Policy struct {
+	Ends     ItemState     // what the item becomes when attempts are used up; "" for classes that never end an item
+	Attempts int           // attempts of any counted class before Ends; 1 means no retry
+	Backoff  time.Duration // first wait; doubles per attempt, full jitter, at most MaxBackoff; Retry-After wins when longer
+	Pauses   bool          // the run pauses and the item stays pending
+	Free     bool          // does not use up the item's attempts
+	Remedy   string        // what a person can do
+}
+
+// MaxBackoff bounds a computed wait. A provider's Retry-After may be longer and is honoured.
+const MaxBackoff = time.Minute
+
+// Policies is the one table from class to behaviour. docs/CLASSES.md is generated from it.
+var Policies = map[Class]Policy{
+	ClassTimeout:         {Ends: ItemErrored, Attempts: 3, Backoff: time.Second, Remedy: "raise the judge's timeout or look at the endpoint's latency"},
+	ClassProviderError:   {Ends: ItemErrored, Attempts: 4, Backoff: time.Second, Remedy: "the provider answered 5xx; retry the run later"},
+	ClassNetwork:         {Ends: ItemErrored, Attempts: 4, Backoff: time.Second, Remedy: "the connection broke during the call; look at proxies and the endpoint"},
+	ClassRefused:         {Ends: ItemErrored, Attempts: 1, Remedy: "the model declined to grade this session; read the raw answer, change the prompt or the model"},
+	ClassMalformed:       {Ends: ItemErrored, Attempts: 2, Remedy: "the answer could not be read twice; read the raw answer, tighten the prompt or use a schema-capable model"},
+	ClassTruncated:       {Ends: ItemErrored, Attempts: 1, Remedy: "the answer hit its length limit; raise max_tokens or shorten the reasons asked for"},
+	ClassJudgeError:      {Ends: ItemErrored, Attempts: 1, Remedy: "the judge itself failed (its program, its rules); read the error and apply a mended version"},
+	ClassRateLimited:     {Free: true, Backoff: 2 * time.Second, Remedy: "the item waits as long as the provider asks; lower --concurrency to meet it less often"},
+	ClassContextTooLong:  {Ends: ItemUngradable, Attempts: 1, Remedy: "the transcript does not fit the model; use a model with a longer context"},
+	ClassContentFiltered: {Ends: ItemUngradable, Attempts: 1, Remedy: "the provider's filter blocked this transcript; grade it with another provider or by hand"},
+	ClassSessionMissing:  {Ends: ItemUngradable, Attempts: 1, Remedy: "the session's body is no longer stored"},
+	ClassSessionEmpty:    {Ends: ItemUngradable, Attempts: 1, Remedy: "the session holds nothing to grade"},
+	ClassBadCredentials:  {Pauses: true, Free: true, Remedy: "the endpoint refused the key; set the right one and `assay resume`"},
+	ClassQuota:           {Pauses: true, Free: true, Remedy: "the account's quota is used up; raise it or wait, then `assay resume`"},
+	ClassModelMissing:    {Pauses: true, Free: true, Remedy: "the endpoint does not know this model; apply a corrected judge in a new run"},
+	ClassUnreachable:     {Pauses: true, Free: true, Backoff: time.Second, Remedy: "nothing answers at the judge's base_url; start it or correct it, then `assay resume`"},
+	ClassBudget:          {Pauses: true, Free: true, Remedy: "the budget is used up; raise it and `assay resume`, or `assay end`"},
+	ClassAborted:         {Free: true, Remedy: "the call was cut on purpose"},
+	ClassUnknown:         {Free: true, Remedy: "the process died during this call; the item runs again"},
+}

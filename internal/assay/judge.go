@@ -1,0 +1,79 @@
+package assay
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// JudgeKind says who answers.
+type JudgeKind string
+
+const (
+	JudgeRules   JudgeKind = "rules"   // CEL over the session: no network, no key
+	JudgeCommand JudgeKind = "command" // a program: session as JSON on stdin, verdict as JSON on stdout
+	JudgeLLM     JudgeKind = "llm"     // a model behind a chat-completions endpoint
+)
+
+// JudgeVersion is an immutable definition. ID is a hash of everything that can change an answer
+// (docs/MODEL.md, "Judge versions"), so two judges with equal definitions share a version.
+type JudgeVersion struct {
+	ID        Hash            `json:"version"`
+	Kind      JudgeKind       `json:"kind"`
+	Unit      UnitKind        `json:"unit"`
+	Criteria  []Criterion     `json:"criteria"`
+	Alias     bool            `json:"alias"` // the model name carries no date: verdicts are reused for AliasReuse only
+	Canonical json.RawMessage `json:"canonical"`
+	CreatedAt time.Time       `json:"created_at"`
+}
+
+// AliasReuse is how long a verdict of a judge whose model name is an alias may be reused.
+const AliasReuse = 24 * time.Hour
+
+// Judge is a name and the version that it means now.
+type Judge struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Version     Hash            `json:"version"`
+	Settings    json.RawMessage `json:"settings,omitempty"` // what is not in the hash: timeouts, key source
+	Source      string          `json:"-"`                  // the YAML as applied
+	UpdatedAt   time.Time       `json:"updated_at"`
+}
+
+// UnitKind is what one question of a judge is about.
+type UnitKind string
+
+const UnitSession UnitKind = "session"
+
+// CriterionType is the type of an answer.
+type CriterionType string
+
+const (
+	Boolean  CriterionType = "boolean"
+	Ordinal  CriterionType = "ordinal"  // one of Values, in rising order
+	Number   CriterionType = "number"   // in [Min, Max] where given
+	Category CriterionType = "category" // one of Values, unordered
+)
+
+// EvidenceRule says whether a criterion must quote the transcript.
+type EvidenceRule string
+
+const (
+	EvidenceNone     EvidenceRule = "none"
+	EvidenceOptional EvidenceRule = "optional"
+	EvidenceRequired EvidenceRule = "required"
+)
+
+// Criterion is one question of a judge.
+type Criterion struct {
+	Name     string        `json:"name" yaml:"name"`
+	Type     CriterionType `json:"type" yaml:"type"`
+	Question string        `json:"question,omitempty" yaml:"question"`
+	Values   []string      `json:"values,omitempty" yaml:"values"`
+	Min      *float64      `json:"min,omitempty" yaml:"min"`
+	Max      *float64      `json:"max,omitempty" yaml:"max"`
+	// MayNotApply lets the judge answer that the question does not apply to this session;
+	// MayAbstain lets it say that it cannot tell. Neither is ever read as a fail.
+	MayNotApply bool         `json:"may_not_apply,omitempty" yaml:"may_not_apply"`
+	MayAbstain  bool         `json:"may_abstain,omitempty" yaml:"may_abstain"`
+	Evidence    EvidenceRule `json:"evidence,omitempty" yaml:"evidence"`
+}

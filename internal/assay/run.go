@@ -1,0 +1,198 @@
+package assay
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// RunID numbers runs over the whole database; people write it r17.
+type RunID int64
+
+func (id RunID) String() string { return "r" + strconv.FormatInt(int64(id), 10) }
+
+func (id RunID) MarshalText() ([]byte, error) {
+	if id == 0 {
+		return nil, nil
+	}
+	return []byte(id.String()), nil
+}
+
+func (id *RunID) UnmarshalText(b []byte) (err error) {
+	if len(b) == 0 {
+		*id = 0
+		return nil
+	}
+	*id, err = ParseRunID(string(b))
+	return err
+}
+
+// ParseRunID reads "r17".
+func ParseRunID(s string) (RunID, error) {
+	digits, ok := strings.CutPrefix(s, "r")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil || n < 1 {
+		return 0, Errorf(CodeInvalid, "run %q is not of the form r17", s).WithHint("`assay runs` lists them")
+	}
+	return RunID(n), nil
+}
+
+// RunKind says what a run does. Suites and external runs come with a later issue.
+type RunKind string
+
+const (
+	RunGrade  RunKind = "grade"
+	RunSingle RunKind = "single"
+)
+
+// RunState is where a run stands; engine.Machine says what may follow what.
+type RunState string
+
+const (
+	RunQueued    RunState = "queued"
+	RunRunning   RunState = "running"
+	RunPaused    RunState = "paused"
+	RunCompleted RunState = "completed"
+	RunFailed    RunState = "failed"
+	RunCancelled RunState = "cancelled"
+	RunStateLost RunState = "lost"
+)
+
+// Terminal states never change.
+func (s RunState) Terminal() bool {
+	return s == RunCompleted || s == RunFailed || s == RunCancelled || s == RunStateLost
+}
+
+// RunPhase says what a running run is at.
+type RunPhase string
+
+const (
+	PhaseNone      RunPhase = ""
+	PhasePlanning  RunPhase = "planning"
+	PhaseGrading   RunPhase = "grading"
+	PhaseFinishing RunPhase = "finishing"
+)
+
+// Reason is a stable code that says why a run is not running. Pausing classes are reasons too.
+type Reason string
+
+const (
+	ReasonNone           Reason = ""
+	ReasonAccepted       Reason = "accepted"         // queued: waits for a driver
+	ReasonStopped        Reason = "stopped"          // queued again: its process stopped gracefully
+	ReasonResumed        Reason = "resumed"          // queued: a person or wake_at resumed it
+	ReasonAsked          Reason = "asked"            // paused or cancelled because a person asked
+	ReasonDone           Reason = "done"             // completed: every item ended
+	ReasonNothing        Reason = "nothing_to_grade" // completed: nothing was sampled
+	ReasonEnded          Reason = "ended_early"      // completed, partial: a person asked
+	ReasonNothingGraded  Reason = "nothing_graded"   // failed: items were sampled, none has a verdict
+	ReasonCrashLoop      Reason = "crash_loop"       // failed: five takeovers without progress
+	ReasonPlanFailed     Reason = "plan_failed"      // failed: the frame could not be planned
+	ReasonPlanIncomplete Reason = "plan_incomplete"  // failed: other than the sampled number of items exists
+	ReasonJudgeUnusable  Reason = "judge_unusable"   // failed: a judge version cannot be built here
+	ReasonRateLimited    Reason = "rate_limited"     // paused: 30 min without one success; has wake_at
+)
+
+// MaxStalls is how many takeovers without progress a run survives.
+const MaxStalls = 5
+
+// Frame says which sessions a run is about. From and To bound the session's start, [From, To);
+// nil leaves that side open. Undated sessions are in when no window is given, or with Undated.
+type Frame struct {
+	From     *time.Time `json:"from,omitempty"`
+	To       *time.Time `json:"to,omitempty"`
+	Filter   string     `json:"filter,omitempty"` // CEL over the session's head
+	Set      string     `json:"set,omitempty"`
+	Labelled bool       `json:"labelled,omitempty"`
+	Undated  bool       `json:"undated,omitempty"`
+	Session  string     `json:"session,omitempty"` // USER/ID, kind single only
+}
+
+// GradeSpec is what was asked of a grade run, with every default resolved: a run is planned from
+// it, from AsOf and from nothing else.
+type GradeSpec struct {
+	Frame      Frame      `json:"frame"`
+	Judges     []RunJudge `json:"judges"`
+	PerStratum int        `json:"per_stratum"`
+	Seed       string     `json:"seed"`
+	Repeats    int        `json:"repeats"` // 1 unless the judge's noise is measured
+	Force      bool       `json:"force"`   // no reuse
+	Settings   Settings   `json:"settings"`
+}
+
+// RunJudge is a judge as a run was planned with it.
+type RunJudge struct {
+	Name     string          `json:"name"`
+	Version  Hash            `json:"version"`
+	Settings json.RawMessage `json:"settings,omitempty"`
+}
+
+// Run is one job.
+type Run struct {
+	ID        RunID     `json:"run"`
+	ProjectID ProjectID `json:"-"`
+	Project   string    `json:"project"`
+	Kind      RunKind   `json:"kind"`
+	State     RunState  `json:"state"`
+	Phase     RunPhase  `json:"phase,omitempty"`
+	Reason    Reason    `json:"reason,omitempty"`
+	Sentence  string    `json:"sentence,omitempty"` // Reason in words for people
+	Spec      GradeSpec `json:"spec"`
+	By        string    `json:"by,omitempty"` // who asked
+	RetryOf   RunID     `json:"retry_of,omitempty"`
+
+	Epoch       int64 `json:"epoch"`    // times taken up
+	Revision    int64 `json:"revision"` // grows with every change of this row
+	Concurrency int   `json:"concurrency"`
+	Stalls      int   `json:"stalls,omitempty"` // takeovers since the last progress
+	Partial     bool  `json:"partial,omitempty"`
+
+	AsOf              time.Time  `json:"as_of"`
+	CreatedAt         time.Time  `json:"created_at"`
+	StartedAt         *time.Time `json:"started_at,omitempty"`
+	EndedAt           *time.Time `json:"ended_at,omitempty"`
+	HeartbeatAt       *time.Time `json:"heartbeat_at,omitempty"` // the driver lives
+	ProgressAt        *time.Time `json:"progress_at,omitempty"`  // an item ended
+	WakeAt            *time.Time `json:"wake_at,omitempty"`      // a paused run resumes by itself
+	CancelRequestedAt *time.Time `json:"cancel_requested_at,omitempty"`
+	CancelNow         bool       `json:"cancel_now,omitempty"`
+	PauseRequestedAt  *time.Time `json:"pause_requested_at,omitempty"`
+	EndRequestedAt    *time.Time `json:"end_requested_at,omitempty"`
+
+	Sampled int64    `json:"sampled"` // sessions in the sample; items are sampled x judges x repeats
+	Left    Excluded `json:"excluded"`
+}
+
+// Items is how many items the plan asks for: sampled x judges x repeats.
+func (r Run) Items() int64 { return r.Sampled * int64(len(r.Spec.Judges)) * int64(r.Spec.Repeats) }
+
+// Cancelling says whether a cancel was asked for and has not ended yet.
+func (r Run) Cancelling() bool { return r.CancelRequestedAt != nil && !r.State.Terminal() }
+
+// Excluded counts the sessions that the frame's window and filter met but that were not eligible.
+type Excluded struct {
+	Unsettled int64 `json:"unsettled"` // too recent: they may still grow
+	Undated   int64 `json:"undated"`   // without any time, outside the given window
+	Empty     int64 `json:"empty"`     // nothing to grade
+}
+
+// RunControl is what a driver must know of its run before it starts a call. Store reads it under the fence.
+type RunControl struct {
+	Cancel      bool
+	Now         bool // cancel --now
+	Pause       bool
+	End         bool
+	Concurrency int
+	Revision    int64
+}
+
+// KeyGrade and the like are the keys of which one active run may hold each.
+func KeyGrade(judge string) string { return "grade:" + judge }
+func KeySingle(version Hash, content Hash) string {
+	return fmt.Sprintf("single:%s:%s", version, content)
+}
+
+// KeyGradeAny is the key of every grade run in a project that allows one at all.
+const KeyGradeAny = "grade"

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"assay/internal/assay"
+)
+
+// EncodeBody turns a session into what is stored: its canonical JSON (Go's field order, map keys
+// sorted), hashed, then compressed with zstd. size is the length before compression.
+func EncodeBody(s *assay.Session) (body []byte, hash assay.Hash, size int64, err error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, "", 0, assay.Errorf(assay.CodeInvalid, "encode session %s: %w", assay.SessionName(s.UserID, s.SessionID), err)
+	}
+	body, hash = CompressBody(raw)
+	return body, hash, int64(len(raw)), nil
+}
+
+// CompressBody hashes and compresses canonical JSON.
+func CompressBody(raw []byte) ([]byte, assay.Hash) {
+	sum := sha256.Sum256(raw)
+	enc := encoders.Get().(*zstd.Encoder)
+	defer encoders.Put(enc)
+	return enc.EncodeAll(raw, make([]byte, 0, len(raw)/4+64)), assay.Hash(hex.EncodeToString(sum[:]))
+}
+
+// DecodeBody is the inverse of EncodeBody.
+func DecodeBody(body []byte) (*assay.Session, error) {
+	raw, err := DecompressBody(body)
+	if err != nil {
+		return nil, err
+	}
+	s := new(assay.Session)
+	if err := json.Unmarshal(raw, s); err != nil {
+		return nil, assay.Errorf(assay.CodeInternal, "read stored session: %w", err)
+	}
+	return s, nil
+}
+
+// DecompressBody returns the canonical JSON.
+func DecompressBody(body []byte) ([]byte, error) {
+	dec := decoders.Get().(*zstd.Decoder)
+	defer decoders.Put(dec)
+	raw, err := dec.DecodeAll(body, nil)
+	if err != nil {
+		return nil, assay.Errorf(assay.CodeInternal, "decompress stored session: %w", err)
+	}
+	return raw, nil
+}
+
+// One encoder per worker at a time, each single-threaded: callers bring their own parallelism.
+var encoders = sync.Pool{New: func() any {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err) // constant options
+	}
+	return e
+}}
+
+var decoders = sync.Pool{New: func() any {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+	if err != nil {
+		panic(err) // constant options
+	}
+	return d
+}}

@@ -1,0 +1,230 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"assay/internal/assay"
+)
+
+// Fence is a driver's claim on a run: its writes happen only while the run row still has this
+// epoch and one of these states. Every fenced method begins its transaction by locking the run row
+// (PostgreSQL: SELECT ... FOR SHARE; SQLite: BEGIN IMMEDIATE) and returns assay.ErrLost, having
+// written nothing, when the claim no longer holds. A plain conditional UPDATE is not enough on
+// PostgreSQL: it lets an old write commit after a takeover.
+type Fence struct {
+	Run    assay.RunID
+	Epoch  int64
+	States []assay.RunState // nil means running
+}
+
+// NewRun is a run to be accepted.
+type NewRun struct {
+	Project     assay.ProjectID
+	Kind        assay.RunKind
+	Spec        assay.GradeSpec
+	Concurrency int
+	By          string
+	RetryOf     assay.RunID
+	AsOf        time.Time // microseconds
+	Now         time.Time
+	Keys        []string
+	Idempotency *Idempotency
+	Sentence    string
+}
+
+// Idempotency makes a repeated request give the first answer again. It is scoped to the project.
+type Idempotency struct {
+	Route    string
+	Key      string
+	BodyHash assay.Hash
+}
+
+// Change is a conditional change of a run's state. The zero value of a field leaves its column,
+// except Reason and Sentence, which are always written: a state is stored with its reason.
+type Change struct {
+	From     []assay.RunState // refused with CodeRefused unless the present state is one of these
+	Epoch    *int64           // and, where given, the epoch is this
+	To       assay.RunState
+	Phase    assay.RunPhase
+	Reason   assay.Reason
+	Sentence string
+	Partial  bool
+	WakeAt   *time.Time // stored as given, nil clears
+	// ClearPause drops a pause request: set by resume.
+	ClearPause bool
+	Now        time.Time
+}
+
+// Ask is something a person wants of a run. Asks are stored in the row at once and carried out by
+// whoever drives.
+type Ask int
+
+const (
+	AskCancel    Ask = iota // sets cancel_requested_at once
+	AskCancelNow            // likewise, and cancel_now
+	AskPause
+	AskEnd
+)
+
+// Runs are the rows of runs, their keys and their idempotency records.
+type Runs interface {
+	// Create accepts a run as queued: row, keys and idempotency record together. An idempotency key
+	// seen with the same body returns that run with replayed = true; with another body it is
+	// CodeIdempotency. A held key is CodeConflict with Details run, state and key.
+	Create(ctx context.Context, n NewRun) (run assay.Run, replayed bool, err error)
+	Get(ctx context.Context, id assay.RunID) (assay.Run, error)
+	// List pages from the newest. Zero fields of q select all.
+	List(ctx context.Context, q RunQuery, p Page) (runs []assay.Run, next string, err error)
+	// Ask stores a request. On a terminal run it changes nothing and returns the run as it is.
+	Ask(ctx context.Context, id assay.RunID, ask Ask, now time.Time) (assay.Run, error)
+	// SetConcurrency changes the limit of a run that is not terminal.
+	SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.Run, error)
+	// Change moves a run to another state if c allows it; into a terminal state it also sets EndedAt
+	// and removes the run's keys. A terminal run is never changed, whatever c.From says.
+	Change(ctx context.Context, id assay.RunID, c Change) (assay.Run, error)
+	// TakeUp makes a queued or running run running at epoch+1, if its epoch is still that given.
+	// dead says that a driver died holding it: open attempts become unknown, their items' Crashes (or
+	// Alone, when the attempt ran alone) grow by one, and Stalls grows by one. All together.
+	// Resumes clear nothing else: the plan and the items are as they were.
+	TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool, now time.Time) (assay.Run, error)
+	// Waiting lists what an owner must look at: queued runs, running runs, paused runs whose WakeAt
+	// has come, and paused or queued runs with a cancel or end request. Oldest first.
+	Waiting(ctx context.Context, now time.Time) ([]assay.Run, error)
+	// Beat stores the heartbeat under the fence and returns what the driver must know.
+	Beat(ctx context.Context, f Fence, now time.Time) (assay.RunControl, error)
+	// Control reads what the driver must know, without writing; ErrLost when the claim is gone.
+	Control(ctx context.Context, f Fence) (assay.RunControl, error)
+}
+
+// RunQuery selects runs.
+type RunQuery struct {
+	Project assay.ProjectID
+	Kind    assay.RunKind
+	States  []assay.RunState
+}
+
+// Plans are the frozen frame of a run: strata and items.
+type Plans interface {
+	// Reset deletes a run's strata and items in batches: a takeover in planning begins again.
+	Reset(ctx context.Context, f Fence) error
+	PutStrata(ctx context.Context, f Fence, strata []assay.PlannedStratum, sampled int64, left assay.Excluded) error
+	// PutItems adds a batch of items in dispatch order. Items with an Origin arrive graded (reused),
+	// with their Pass.
+	PutItems(ctx context.Context, f Fence, items []assay.Item, now time.Time) error
+	// Finish moves the run to the phase grading if exactly want items exist, else CodeRefused.
+	Finish(ctx context.Context, f Fence, want int64, now time.Time) error
+	Strata(ctx context.Context, run assay.RunID) ([]assay.PlannedStratum, error)
+	// Reusable finds, among contents, the newest graded item of the same project, judge version and
+	// repeat that holds its own verdict, graded at or after since. Called with up to 1,000 contents.
+	Reusable(ctx context.Context, project assay.ProjectID, version assay.Hash, repeat int, contents []assay.ContentKey, since time.Time) (map[assay.ContentKey]Reuse, error)
+	// Retryable calls f for every item of the run chain's newest state that ended errored, cancelled
+	// or abandoned, in seq order.
+	Retryable(ctx context.Context, run assay.RunID, f func(assay.Item) error) error
+}
+
+// Reuse is a verdict that another item may adopt.
+type Reuse struct {
+	assay.Origin
+	Pass *bool
+}
+
+// Outcome is how one attempt ended and what becomes of its item.
+type Outcome struct {
+	Attempt assay.Attempt // closed: Status done, with class, usage, raw
+	State   assay.ItemState
+	Class   assay.Class
+	Error   string
+	Pass    *bool
+	Answers []assay.Answer // with State graded only; one per unit
+	// Counted says that the attempt used up one of the item's allowance; NotBefore that it waits.
+	Counted   bool
+	NotBefore *time.Time
+}
+
+// Batch is one group commit of a driver.
+type Batch struct {
+	Done []Outcome
+	// End ends items without an attempt: cancelled, abandoned, quarantined, session_missing.
+	End  []EndItem
+	Open []assay.Attempt // Status open; committed before the call leaves
+	Now  time.Time
+}
+
+type EndItem struct {
+	Seq   int64
+	State assay.ItemState
+	Class assay.Class
+	Error string
+}
+
+// Items are what a run grades. Done and End change only items that are pending; an item that is
+// not any more keeps its state, and its attempt is stored all the same.
+type Items interface {
+	// Commit writes the batch under the fence in one transaction: closes attempts, ends items, stores
+	// verdicts, opens attempts (and sets the phase's heartbeat and progress), and returns what the driver
+	// must know. When any item ends, Stalls becomes 0. ErrLost: nothing was written.
+	Commit(ctx context.Context, f Fence, b Batch) (assay.RunControl, error)
+	// Late stores attempts of a driver that lost its run, unfenced, marked late. It changes no item.
+	// An attempt that is stored as done already is left; one marked unknown gets its facts.
+	Late(ctx context.Context, attempts []assay.Attempt) error
+	// Pending returns up to limit pending items with Seq > after, in seq order.
+	Pending(ctx context.Context, run assay.RunID, after int64, limit int) ([]assay.Item, error)
+	// EndRest ends up to limit pending items that have no open attempt of this epoch and returns how
+	// many it ended; callers repeat until 0.
+	EndRest(ctx context.Context, f Fence, to assay.ItemState, limit int, now time.Time) (int64, error)
+	Counts(ctx context.Context, run assay.RunID, now time.Time) (assay.Counts, error)
+	Spend(ctx context.Context, run assay.RunID) (assay.Spend, error)
+	// List pages in seq order. Zero fields of q select all.
+	List(ctx context.Context, run assay.RunID, q ItemQuery, p Page) (items []assay.Item, next string, err error)
+	// Attempts lists an item's attempts, first to last, with raw answers.
+	Attempts(ctx context.Context, run assay.RunID, seq int64) ([]assay.Attempt, error)
+}
+
+// ItemQuery selects items.
+type ItemQuery struct {
+	State assay.ItemState
+	Class assay.Class
+}
+
+// Verdicts are append-only.
+type Verdicts interface {
+	// List pages through verdicts of a run (as its items adopted them, reused ones included) or of a
+	// session (every run, newest first).
+	List(ctx context.Context, q VerdictQuery, p Page) (verdicts []assay.Verdict, next string, err error)
+	// Tally counts the newest item of each (content, judge, repeat) over a chain of runs by stratum,
+	// judge, state, class and pass. The chain is given newest first.
+	Tally(ctx context.Context, chain []assay.RunID) ([]Tally, error)
+	// TallyFindings counts the adopted findings of the same items by stratum, judge, criterion, applies,
+	// abstained and value.
+	TallyFindings(ctx context.Context, chain []assay.RunID) ([]FindingTally, error)
+}
+
+// VerdictQuery selects verdicts: of a run, or of a session.
+type VerdictQuery struct {
+	Run     assay.RunID
+	Session assay.SessionKey
+	Judge   int // with Run: index + 1 of a judge; 0 is all
+}
+
+// Tally is a count of items.
+type Tally struct {
+	Stratum int
+	Judge   int
+	State   assay.ItemState
+	Class   assay.Class
+	Pass    *bool
+	Reused  bool
+	N       int64
+}
+
+// FindingTally is a count of findings. Value is JSON, "" where there is none.
+type FindingTally struct {
+	Stratum   int
+	Judge     int
+	Criterion string
+	Applies   bool
+	Abstained bool
+	Value     string
+	N         int64
+}
