@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"assay/internal/assay"
+	"assay/internal/store"
 )
 
 // Driver carries one run on, at one epoch, until the run leaves running or the driver loses it. It
@@ -16,4 +18,18 @@ import (
 // leaves the run queued.
 type Driver interface {
 	Drive(ctx context.Context, run assay.Run) error
+}
+
+// Engine is what the doors call. It changes rows; whoever drives carries the changes out.
+type Engine struct {
+	store   store.Store
+	planner Planner
+	wake    func()
+	now     func() time.Time
+}
+
+// New makes an Engine. wake tells a dispatcher of this process, if there is one, that there may be
+// work; losing the wake-up costs time, never work.
+func New(s store.Store, p Planner, wake func(), now func() time.Time) *Engine {
+	return &Engine{store: s, planner: p, wake: wake, now: now}
 }

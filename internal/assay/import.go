@@ -1,0 +1,9 @@
+package assay
+
+// ImportOptions say how a file is read. Format "" means that it is detected.
+type ImportOptions struct {
+	File   string // its name, for people and rejects
+	Format string
+	By     string
+	Strict bool // nothing is stored unless every session in the file can be read
+}

@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+// GradeRequest is what a door asks for: a grade run, or with Session a single one. Nil and zero
+// fields take the project's defaults. It is the JSON body of POST /api/v1/projects/{project}/runs.
+type GradeRequest struct {
+	Judges      []string   `json:"judges" doc:"names of judges; all grade one sample"`
+	From        *time.Time `json:"from,omitempty" doc:"start of the window on the session's start, inclusive"`
+	To          *time.Time `json:"to,omitempty" doc:"end of the window, exclusive"`
+	Filter      string     `json:"filter,omitempty" doc:"CEL over the session's head, e.g. arm == 'treatment' && turns > 2"`
+	Set         string     `json:"set,omitempty" doc:"only members of this set"`
+	Labelled    bool       `json:"labelled,omitempty" doc:"only sessions that have a label"`
+	Undated     bool       `json:"undated,omitempty" doc:"with a window: sessions without any time too"`
+	Session     string     `json:"session,omitempty" doc:"USER/ID: grade this one session now (kind single)"`
+	PerStratum  *int       `json:"per_stratum,omitempty" doc:"sessions to grade per day and arm"`
+	Seed        *string    `json:"seed,omitempty" doc:"any text; the same seed draws the same sample"`
+	Concurrency *int       `json:"concurrency,omitempty" doc:"judge calls in flight, at least 1"`
+	Repeats     int        `json:"repeats,omitempty" doc:"grade each session this many times; more than 1 turns reuse off"`
+	Force       bool       `json:"force,omitempty" doc:"grade again what is graded already"`
+	By          string     `json:"by,omitempty" doc:"who asks"`
+}
+
+// DefaultSeed draws the sample when nobody names a seed, so that two runs of one frame grade the
+// same sessions and can be compared.
+const DefaultSeed = "assay"
+
+// Preview is what a grade run would do. Making one writes nothing.
+type Preview struct {
+	Spec     assay.GradeSpec        `json:"spec"`
+	AsOf     time.Time              `json:"as_of"`
+	Strata   []assay.PlannedStratum `json:"strata"`
+	Eligible int64                  `json:"eligible"`
+	Sampled  int64                  `json:"sampled"`
+	Items    int64                  `json:"items"`
+	Judges   []JudgePreview         `json:"judges"`
+	Excluded assay.Excluded         `json:"excluded"`
+}
+
+// JudgePreview is one judge's part of a preview: Items = Reused + Calls.
+type JudgePreview struct {
+	Name    string     `json:"name"`
+	Version assay.Hash `json:"version"`
+	Items   int64      `json:"items"`
+	Reused  int64      `json:"reused"`
+	Calls   int64      `json:"calls"` // at least one call each; retries come on top
+}
+
+// Planner turns a request into a run to be accepted, or into a preview. grading implements it.
+type Planner interface {
+	Resolve(ctx context.Context, p assay.Project, q GradeRequest, now time.Time) (store.NewRun, error)
+	Preview(ctx context.Context, p assay.Project, q GradeRequest, now time.Time) (Preview, error)
+	Retry(ctx context.Context, of assay.Run, by string, now time.Time) (store.NewRun, error)
+}
