@@ -161,12 +161,10 @@ type Run struct {
 	PauseRequestedAt  *time.Time `json:"pause_requested_at,omitempty"`
 	EndRequestedAt    *time.Time `json:"end_requested_at,omitempty"`
 
-	Sampled int64    `json:"sampled"` // sessions in the sample; items are sampled x judges x repeats
+	Sampled int64    `json:"sampled"` // sessions in the sample
+	Planned int64    `json:"planned"` // items: sampled x judges x repeats; of a retry, the items that it grades again
 	Left    Excluded `json:"excluded"`
 }
-
-// Items is how many items the plan asks for: sampled x judges x repeats.
-func (r Run) Items() int64 { return r.Sampled * int64(len(r.Spec.Judges)) * int64(r.Spec.Repeats) }
 
 // Cancelling says whether a cancel was asked for and has not ended yet.
 func (r Run) Cancelling() bool { return r.CancelRequestedAt != nil && !r.State.Terminal() }

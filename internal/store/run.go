@@ -81,7 +81,10 @@ type Runs interface {
 	// SetConcurrency changes the limit of a run that is not terminal.
 	SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.Run, error)
 	// Change moves a run to another state if c allows it; into a terminal state it also sets EndedAt
-	// and removes the run's keys. A terminal run is never changed, whatever c.From says.
+	// and removes the run's keys. A terminal run is never changed, whatever c.From says. While a cancel
+	// request stands the run moves to no other terminal state than cancelled and not to paused
+	// (CodeRefused): cancel beats pause, budget and completion. To may equal the present state: that
+	// changes the phase and the reason.
 	Change(ctx context.Context, id assay.RunID, c Change) (assay.Run, error)
 	// TakeUp makes a queued or running run running at epoch+1, if its epoch is still that given.
 	// dead says that a driver died holding it: open attempts become unknown, their items' Crashes (or
@@ -112,7 +115,8 @@ type Plans interface {
 	// PutItems adds a batch of items in dispatch order. Items with an Origin arrive graded (reused),
 	// with their Pass.
 	PutItems(ctx context.Context, f Fence, items []assay.Item, now time.Time) error
-	// Finish moves the run to the phase grading if exactly want items exist, else CodeRefused.
+	// Finish moves the run to the phase grading and stores Planned, if exactly want items exist, else
+	// CodeRefused.
 	Finish(ctx context.Context, f Fence, want int64, now time.Time) error
 	Strata(ctx context.Context, run assay.RunID) ([]assay.PlannedStratum, error)
 	// Reusable finds, among contents, the newest graded item of the same project, judge version and
