@@ -197,11 +197,12 @@ type Verdicts interface {
 	// session (every run, newest first).
 	List(ctx context.Context, q VerdictQuery, p Page) (verdicts []assay.Verdict, next string, err error)
 	// Tally counts the newest item of each (content, judge, repeat) over a chain of runs by stratum,
-	// judge, state, class and pass. The chain is given newest first.
-	Tally(ctx context.Context, chain []assay.RunID) ([]Tally, error)
+	// judge, state, class, pass and reused. The chain is given newest first. With through > 0 only
+	// items with Seq <= through count; callers then give a chain of one run.
+	Tally(ctx context.Context, chain []assay.RunID, through int64) ([]Tally, error)
 	// TallyFindings counts the adopted findings of the same items by stratum, judge, criterion, applies,
-	// abstained and value.
-	TallyFindings(ctx context.Context, chain []assay.RunID) ([]FindingTally, error)
+	// abstained and value; through as in Tally.
+	TallyFindings(ctx context.Context, chain []assay.RunID, through int64) ([]FindingTally, error)
 }
 
 // VerdictQuery selects verdicts: of a run, or of a session.
