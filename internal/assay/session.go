@@ -95,7 +95,7 @@ type Head struct {
 	Turns        int                        `json:"turns"`
 	Messages     int                        `json:"messages"`
 	ToolCalls    int                        `json:"tool_calls"`
-	BodyBytes    int64                      `json:"body_bytes"` // of the canonical JSON, before compression
+	BodyBytes    int64                      `json:"body_bytes"`         // of the canonical JSON, before compression
 	Repaired     bool                       `json:"repaired,omitempty"` // text was not valid UTF-8 and was replaced
 	Empty        bool                       `json:"empty,omitempty"`    // Session.Empty: nothing to grade
 	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"` // of the first turn, scalars only
