@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"assay/internal/assay"
 	"assay/internal/store"
@@ -15,30 +16,150 @@ func (e *Engine) Preview(ctx context.Context, p assay.Project, q GradeRequest) (
 // Grade accepts a run. A held key is CodeConflict, which names the run, except for a single run: the
 // second of two equal ones joins the first. replayed says that the idempotency key was known.
 func (e *Engine) Grade(ctx context.Context, p assay.Project, q GradeRequest, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
-	panic("not yet")
+	n, err := e.planner.Resolve(ctx, p, q, e.now())
+	if err != nil {
+		return run, false, err
+	}
+	run, replayed, err = e.accept(ctx, n, idem)
+	if holder := holderOf(err); n.Kind == assay.RunSingle && holder != 0 {
+		run, err = e.store.Runs().Get(ctx, holder)
+	}
+	return run, replayed, err
 }
 
 // Retry accepts a new run over the errored, cancelled and abandoned items of a terminal one.
 func (e *Engine) Retry(ctx context.Context, id assay.RunID, by string, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
-	panic("not yet")
+	old, err := e.store.Runs().Get(ctx, id)
+	if err != nil {
+		return run, false, err
+	}
+	if !old.State.Terminal() {
+		return run, false, assay.Errorf(assay.CodeRefused, "run %s is %s: only a run that has ended can be retried", id, old.State).
+			WithHint("wait for it (`assay watch %s`), or end it with `assay cancel %s`", id, id)
+	}
+	n, err := e.planner.Retry(ctx, old, by, e.now())
+	if err != nil {
+		return run, false, err
+	}
+	return e.accept(ctx, n, idem)
+}
+
+func (e *Engine) accept(ctx context.Context, n store.NewRun, idem *store.Idempotency) (assay.Run, bool, error) {
+	n.Idempotency = idem
+	run, replayed, err := e.store.Runs().Create(ctx, n)
+	if err != nil {
+		return run, replayed, explainConflict(err)
+	}
+	e.wake()
+	return run, replayed, nil
+}
+
+// explainConflict says how to get the key free: a paused run holds it until somebody acts.
+func explainConflict(err error) error {
+	held, ok := err.(*assay.Error)
+	if !ok || held.Code != assay.CodeConflict || held.Details["run"] == "" {
+		return err
+	}
+	run, state := held.Details["run"], assay.RunState(held.Details["state"])
+	if state == assay.RunPaused {
+		return held.WithHint("it is paused and holds the key: go on with `assay resume %s`, keep what it has with `assay end %s`, or drop it with `assay cancel %s`", run, run, run)
+	}
+	return held.WithHint("follow it with `assay watch %s`, or stop it with `assay cancel %s`", run, run)
+}
+
+func holderOf(err error) assay.RunID {
+	held, ok := err.(*assay.Error)
+	if !ok || held.Code != assay.CodeConflict {
+		return 0
+	}
+	id, _ := assay.ParseRunID(held.Details["run"])
+	return id
 }
 
 // Cancel asks a run to stop: no new call starts later than 1 s after it returns; calls in flight
 // finish and are kept, or are cut with now. A terminal run is returned unchanged.
 func (e *Engine) Cancel(ctx context.Context, id assay.RunID, now bool) (assay.Run, error) {
-	panic("not yet")
+	ask := store.AskCancel
+	if now {
+		ask = store.AskCancelNow
+	}
+	run, err := e.store.Runs().Ask(ctx, id, ask, e.now())
+	if err != nil {
+		return run, err
+	}
+	if run.State == assay.RunQueued || run.State == assay.RunPaused {
+		run, err = FinishCancel(ctx, e.store, run, e.now)
+	}
+	e.wake()
+	return run, err
 }
 
 // Pause asks a queued or running run to pause once nothing is in flight.
-func (e *Engine) Pause(ctx context.Context, id assay.RunID) (assay.Run, error) { panic("not yet") }
+func (e *Engine) Pause(ctx context.Context, id assay.RunID) (assay.Run, error) {
+	return e.ask(ctx, id, store.AskPause, "paused")
+}
 
 // Resume queues a paused run, or takes back a pause that has not happened yet.
-func (e *Engine) Resume(ctx context.Context, id assay.RunID) (assay.Run, error) { panic("not yet") }
+func (e *Engine) Resume(ctx context.Context, id assay.RunID) (assay.Run, error) {
+	run, err := e.store.Runs().Get(ctx, id)
+	if err != nil {
+		return run, err
+	}
+	change := store.Change{Reason: assay.ReasonResumed, Sentence: "resumed: waits for a driver", ClearPause: true, Now: e.now()}
+	switch {
+	case run.Cancelling():
+		return run, refused(run, "resumed: it is being cancelled")
+	case run.State == assay.RunPaused:
+		run, err = Move(ctx, e.store.Runs(), id, EventResume, change)
+	case !run.State.Terminal() && run.PauseRequestedAt != nil:
+		change.From, change.To = []assay.RunState{run.State}, run.State
+		change.Reason, change.Sentence = run.Reason, run.Sentence
+		run, err = e.store.Runs().Change(ctx, id, change)
+	case run.State == assay.RunQueued:
+		// Already waiting for a driver: the wake-up below is all that it needs.
+	default:
+		return run, refused(run, "resumed")
+	}
+	e.wake()
+	return run, err
+}
 
 // End asks a run to complete with what it has: calls in flight finish, the rest is abandoned.
-func (e *Engine) End(ctx context.Context, id assay.RunID) (assay.Run, error) { panic("not yet") }
+func (e *Engine) End(ctx context.Context, id assay.RunID) (assay.Run, error) {
+	run, err := e.ask(ctx, id, store.AskEnd, "ended early")
+	if err == nil && run.State == assay.RunPaused {
+		run, err = FinishEnd(ctx, e.store, run, e.now)
+	}
+	return run, err
+}
 
 // SetConcurrency changes the limit of a run that is not terminal, while it runs too.
 func (e *Engine) SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.Run, error) {
-	panic("not yet")
+	if err := assay.ValidConcurrency(n); err != nil {
+		return assay.Run{}, err
+	}
+	run, err := e.store.Runs().SetConcurrency(ctx, id, n)
+	e.wake()
+	return run, err
+}
+
+func (e *Engine) ask(ctx context.Context, id assay.RunID, ask store.Ask, what string) (assay.Run, error) {
+	run, err := e.store.Runs().Ask(ctx, id, ask, e.now())
+	if err != nil {
+		return run, err
+	}
+	if run.State.Terminal() {
+		return run, refused(run, what)
+	}
+	e.wake()
+	return run, nil
+}
+
+func refused(run assay.Run, what string) error {
+	err := assay.Errorf(assay.CodeRefused, "run %s is %s and cannot be %s", run.ID, run.State, what).
+		With("run", run.ID.String()).With("state", string(run.State))
+	if run.State.Terminal() {
+		return err.WithHint("it has ended; `assay retry %s` grades what has no verdict in a new run", run.ID)
+	}
+	return err.WithHint("%s", fmt.Sprintf("`assay runs show %s` tells more", run.ID))
 }

@@ -1,0 +1,179 @@
+// Package local drives runs inside one process: the owner of a data folder or of a database.
+//
+// It owns the loop that finds runs by query and takes them up. It refuses to know what a run does:
+// that is its Driver. Its invariant: a run is driven at most once in this process, and only at an
+// epoch that this process got from TakeUp.
+package local
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/store"
+)
+
+// Options say what a Dispatcher works with.
+type Options struct {
+	Store   store.Store
+	Drivers map[assay.RunKind]engine.Driver
+	Now     func() time.Time
+	Log     *slog.Logger
+	// Grace is the wait between taking a run up and its first call (store.Ownership.Grace).
+	Grace time.Duration
+	// Look makes a dispatcher that takes nothing up: it only finishes cancels and ends of runs that
+	// nobody drives. Commands that only look run one while they own.
+	Look bool
+	// Poll is how often rows are looked at without a wake-up; 250 ms when 0.
+	Poll time.Duration
+}
+
+// Dispatcher finds runs and drives them.
+type Dispatcher struct {
+	o    Options
+	poke chan struct{}
+
+	mu    sync.Mutex
+	mine  map[assay.RunID]bool
+	group sync.WaitGroup
+}
+
+// New makes a Dispatcher; it does nothing before Run.
+func New(o Options) *Dispatcher {
+	if o.Poll == 0 {
+		o.Poll = 250 * time.Millisecond
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Dispatcher{o: o, poke: make(chan struct{}, 1), mine: map[assay.RunID]bool{}}
+}
+
+// Wake says that there may be work. It never blocks.
+func (d *Dispatcher) Wake() {
+	select {
+	case d.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Run drives until ctx ends, then waits for its drivers to stop gracefully. It returns nil: errors
+// of single runs are stored with them or logged, and tried again.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	defer d.group.Wait()
+	tick := time.NewTicker(d.o.Poll)
+	defer tick.Stop()
+	for {
+		d.sweep(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.poke:
+		case <-tick.C:
+		}
+	}
+}
+
+func (d *Dispatcher) sweep(ctx context.Context) {
+	runs, err := d.o.Store.Runs().Waiting(ctx, d.o.Now())
+	if err != nil {
+		if ctx.Err() == nil {
+			d.o.Log.Warn("look for runs", "error", err)
+		}
+		return
+	}
+	for _, run := range runs {
+		if ctx.Err() != nil || d.driving(run.ID) {
+			continue
+		}
+		if err := d.look(ctx, run); err != nil && ctx.Err() == nil && !errors.Is(err, assay.ErrLost) {
+			d.o.Log.Warn("take up run", "run", run.ID.String(), "error", err)
+		}
+	}
+}
+
+// look does what one waiting run needs.
+func (d *Dispatcher) look(ctx context.Context, run assay.Run) error {
+	switch {
+	case run.State == assay.RunRunning:
+		// Nobody of this process drives it and we own: its driver is dead.
+		if d.o.Look && run.CancelRequestedAt == nil {
+			return nil
+		}
+		return d.takeUp(ctx, run, true)
+	case run.CancelRequestedAt != nil:
+		_, err := engine.FinishCancel(ctx, d.o.Store, run, d.o.Now)
+		return err
+	case run.State == assay.RunPaused && run.EndRequestedAt != nil:
+		_, err := engine.FinishEnd(ctx, d.o.Store, run, d.o.Now)
+		return err
+	case d.o.Look:
+		return nil
+	case run.State == assay.RunPaused:
+		_, err := engine.Move(ctx, d.o.Store.Runs(), run.ID, engine.EventWake, store.Change{
+			Reason: assay.ReasonResumed, Sentence: "its wake-up time came: waits for a driver", ClearPause: true, Now: d.o.Now(),
+		})
+		d.Wake()
+		return err
+	default:
+		return d.takeUp(ctx, run, false)
+	}
+}
+
+func (d *Dispatcher) takeUp(ctx context.Context, run assay.Run, dead bool) error {
+	driver := d.o.Drivers[run.Kind]
+	if driver == nil {
+		return assay.Errorf(assay.CodeInternal, "no driver for runs of kind %s in this process", run.Kind)
+	}
+	run, err := d.o.Store.Runs().TakeUp(ctx, run.ID, run.Epoch, dead, d.o.Now())
+	if err != nil {
+		return err
+	}
+	d.o.Log.Info("took up run", "run", run.ID.String(), "epoch", run.Epoch, "after_death", dead)
+	d.hold(run.ID)
+	d.group.Go(func() {
+		defer d.release(run.ID)
+		if !wait(ctx, d.o.Grace) {
+			return
+		}
+		if err := driver.Drive(ctx, run); err != nil {
+			d.o.Log.Warn("drive run", "run", run.ID.String(), "epoch", run.Epoch, "error", err)
+		}
+	})
+	return nil
+}
+
+func (d *Dispatcher) driving(id assay.RunID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.mine[id]
+}
+
+func (d *Dispatcher) hold(id assay.RunID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mine[id] = true
+}
+
+func (d *Dispatcher) release(id assay.RunID) {
+	d.mu.Lock()
+	delete(d.mine, id)
+	d.mu.Unlock()
+	d.Wake()
+}
+
+func wait(ctx context.Context, t time.Duration) bool {
+	if t == 0 {
+		return true
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(t):
+		return true
+	}
+}
