@@ -28,8 +28,7 @@ type Server struct {
 	port    int
 	cmd     *exec.Cmd
 	exited  chan struct{}
-	tail    []string // the last lines of the server's log
-	counter int      // databases made
+	counter int // databases made
 }
 
 const startWithin = 60 * time.Second
@@ -112,14 +111,19 @@ func (s *Server) startOn(port int) error {
 	if err := <-started; err != nil {
 		return fmt.Errorf("start postgres: %w", err)
 	}
-	s.cmd, s.exited, s.tail = cmd, exited, nil
+	s.cmd, s.exited = cmd, exited
 	ready := make(chan struct{})
-	go s.readLog(log, ready, exited)
+	var tail []string
+	go func() {
+		defer close(exited)
+		tail = follow(log, ready)
+		_ = cmd.Wait()
+	}()
 	select {
 	case <-ready:
 		return nil
 	case <-exited:
-		return fmt.Errorf("postgres ended while it started:\n%s", strings.Join(s.tail, "\n"))
+		return fmt.Errorf("postgres ended while it started:\n%s", strings.Join(tail, "\n"))
 	case <-time.After(startWithin):
 		_ = cmd.Process.Signal(syscall.SIGQUIT)
 		<-exited
@@ -143,17 +147,15 @@ func (s *Server) settings() map[string]string {
 		"dynamic_shared_memory_type": "mmap",
 	}
 	if !s.durable {
-		settings["fsync"], settings["full_page_writes"], settings["synchronous_commit"] = "off", "off", "off"
+		settings["fsync"], settings["full_page_writes"] = "off", "off"
 	}
 	return settings
 }
 
-// readLog signals ready when the server says so, and keeps the last lines for an error's text. The
-// pipe ends when every process of the server has ended; only then may the command be waited for.
-func (s *Server) readLog(log io.Reader, ready, exited chan struct{}) {
-	defer close(exited)
+// follow reads the server's log to its end, which comes when every process of the server has ended,
+// and returns the last lines. It closes ready when the server says that it is.
+func follow(log io.Reader, ready chan<- struct{}) (tail []string) {
 	lines := bufio.NewScanner(log)
-	var tail []string
 	for lines.Scan() {
 		line := lines.Text()
 		if tail = append(tail, line); len(tail) > 30 {
@@ -164,8 +166,7 @@ func (s *Server) readLog(log io.Reader, ready, exited chan struct{}) {
 			ready = nil
 		}
 	}
-	s.tail = tail
-	_ = s.cmd.Wait()
+	return tail
 }
 
 // stop ends the server by its pid and waits for its last process.

@@ -6,6 +6,8 @@ import (
 	"syscall"
 )
 
+const tied = true
+
 // startTied starts cmd so that the kernel stops it (SIGQUIT: PostgreSQL's immediate shutdown) when
 // this process dies, however it dies. The kernel watches the thread that forked, so that thread is
 // kept until the command has exited.
