@@ -3,24 +3,36 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"sync"
 
+	"github.com/go-json-experiment/json"
 	"github.com/klauspost/compress/zstd"
 
 	"assay/internal/assay"
 )
 
-// EncodeBody turns a session into what is stored: its canonical JSON (Go's field order, map keys
-// sorted), hashed, then compressed with zstd. size is the length before compression.
+// EncodeBody turns a session into what is stored: its canonical JSON, hashed, then compressed with
+// zstd. size is the length before compression.
 func EncodeBody(s *assay.Session) (body []byte, hash assay.Hash, size int64, err error) {
-	raw, err := json.Marshal(s)
+	scratch := scratches.Get().(*[]byte)
+	defer func() {
+		if cap(*scratch) <= maxScratch {
+			scratches.Put(scratch)
+		}
+	}()
+	raw, err := s.AppendCanonical((*scratch)[:0])
 	if err != nil {
-		return nil, "", 0, assay.Errorf(assay.CodeInvalid, "encode session %s: %w", assay.SessionName(s.UserID, s.SessionID), err)
+		return nil, "", 0, err
 	}
+	*scratch = raw
 	body, hash = CompressBody(raw)
 	return body, hash, int64(len(raw)), nil
 }
+
+// Canonical texts are dropped as soon as they are compressed; a rare large one is not kept.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxScratch = 1 << 20
 
 // CompressBody hashes and compresses canonical JSON.
 func CompressBody(raw []byte) ([]byte, assay.Hash) {
