@@ -1,0 +1,26 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+// ApplyJudge stores a definition, YAML text, under the name that it gives itself.
+func (c *Client) ApplyJudge(ctx context.Context, name, source string) (j api.JudgeView, err error) {
+	return j, c.do(ctx, call{method: http.MethodPut, path: project(name, "judges"), body: api.JudgeSource{Source: source}}, &j)
+}
+
+// Judges lists a project's judges.
+func (c *Client) Judges(ctx context.Context, name string) ([]assay.Judge, error) {
+	var out api.Page[assay.Judge]
+	err := c.do(ctx, call{method: http.MethodGet, path: project(name, "judges")}, &out)
+	return out.Items, err
+}
+
+// Judge returns a judge with its definition and history.
+func (c *Client) Judge(ctx context.Context, name, judge string) (j api.JudgeView, err error) {
+	return j, c.do(ctx, call{method: http.MethodGet, path: project(name, "judges", judge)}, &j)
+}
