@@ -1,0 +1,99 @@
+package stats
+
+// Rate estimates p = sum W_h s_h/n_h over strata, W_h = N_h/N (Cochran, Sampling Techniques, 5.3),
+// with n_h the observed units of a stratum. Where the question applies to a part of the units only,
+// it is the combined ratio estimate of that domain, sum W_h s_h/n_h over sum W_h d_h/n_h (Cochran
+// 6.11), which is the same number when it applies to all.
+func Rate(strata []Stratum) Estimate { return Mean(strata, known(0), known(1)) }
+
+// Mean is Rate for a number between least and most; an absent limit leaves that worst case absent.
+func Mean(strata []Stratum, least, most Value) Estimate {
+	e := Estimate{}
+	for _, h := range strata {
+		e.Size += h.Size
+		e.Drawn += h.Drawn
+		e.Observed += h.Observed
+		e.Domain += h.Domain
+	}
+	e.Coverage = Coverage(strata)
+	e.Low, e.High = bounds(strata, least), bounds(strata, most)
+
+	merged, names, why := merge(strata)
+	e.Merged = names
+	if e.Size == 0 {
+		why = NoPopulation
+	} else if e.Observed == 0 {
+		why = NothingObserved
+	}
+	if why != Defined {
+		e.Level = absent(why)
+		return e
+	}
+	var sum, domain float64
+	for _, h := range merged {
+		if h.Observed > 0 {
+			w := weight(h, e.Size) / float64(h.Observed)
+			sum += w * h.Sum
+			domain += w * float64(h.Domain)
+		}
+	}
+	e.Level = ratio(sum, domain)
+	return e
+}
+
+// Coverage is sum W_h observed_h/n_h.
+func Coverage(strata []Stratum) Value {
+	var size int64
+	for _, h := range strata {
+		size += h.Size
+	}
+	if size == 0 {
+		return absent(NoPopulation)
+	}
+	c := 0.0
+	for _, h := range strata {
+		if h.Drawn > 0 {
+			c += weight(h, size) * float64(h.Observed) / float64(h.Drawn)
+		}
+	}
+	return known(c)
+}
+
+// bounds is the level when every missing measurement is in the domain and gives worst. With S, D and
+// M the weighted shares of the sum, the domain and the missing, any other fate of the missing gives
+// a ratio between (S + M least)/(D + M) and (S + M most)/(D + M). A stratum that was never drawn is
+// missing whole.
+func bounds(strata []Stratum, worst Value) Value {
+	if !worst.Ok() {
+		return absent(Unbounded)
+	}
+	var size int64
+	for _, h := range strata {
+		size += h.Size
+	}
+	if size == 0 {
+		return absent(NoPopulation)
+	}
+	var sum, domain float64
+	for _, h := range strata {
+		w, missing := weight(h, size), 1.0
+		if h.Drawn > 0 {
+			n := float64(h.Drawn)
+			sum += w * h.Sum / n
+			domain += w * float64(h.Domain) / n
+			missing = float64(h.Drawn-h.Observed) / n
+		}
+		sum += w * missing * worst.X
+		domain += w * missing
+	}
+	return ratio(sum, domain)
+}
+
+func weight(h Stratum, size int64) float64 { return float64(h.Size) / float64(size) }
+
+func ratio(sum, domain float64) Value {
+	if domain <= 0 {
+		return absent(NothingInDomain)
+	}
+	return known(sum / domain)
+}
