@@ -137,9 +137,7 @@ func (d *Dispatcher) takeUp(ctx context.Context, run assay.Run, dead bool) error
 	d.hold(run.ID)
 	d.group.Go(func() {
 		defer d.release(run.ID)
-		if !wait(ctx, d.o.Grace) {
-			return
-		}
+		wait(ctx, d.o.Grace)
 		if err := driver.Drive(ctx, run); err != nil {
 			d.o.Log.Warn("drive run", "run", run.ID.String(), "epoch", run.Epoch, "error", err)
 		}
@@ -166,14 +164,15 @@ func (d *Dispatcher) release(id assay.RunID) {
 	d.Wake()
 }
 
-func wait(ctx context.Context, t time.Duration) bool {
+// wait returns after t or when ctx ends: a driver whose ctx has ended leaves its run queued.
+func wait(ctx context.Context, t time.Duration) {
 	if t == 0 {
-		return true
+		return
 	}
+	timer := time.NewTimer(t)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
-	case <-time.After(t):
-		return true
+	case <-timer.C:
 	}
 }

@@ -1,0 +1,148 @@
+package grading
+
+import (
+	"context"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/judge"
+	"assay/internal/store"
+)
+
+// flight is an item whose attempt is open.
+type flight struct {
+	item       assay.Item
+	attempt    assay.Attempt
+	unreadable *judge.Reply
+}
+
+// result is a flight that ended. A call that never left has no CallAt in its reply.
+type result struct {
+	flight
+	reply judge.Reply
+}
+
+// call makes one call and reports how it ended, always.
+func (l *loop) call(f flight) {
+	l.results <- result{f, l.ask(f)}
+}
+
+func (l *loop) ask(f flight) judge.Reply {
+	j := l.judges[f.item.Judge]
+	q := judge.Question{Repeat: f.item.Repeat, Unreadable: f.unreadable}
+	if j.NeedsBody() {
+		body, hash, err := l.g.o.Store.Bodies().Get(l.calls, f.item.Content)
+		if err != nil {
+			return noBody(err)
+		}
+		if q.Session, err = store.DecodeBody(body); err != nil {
+			return judge.Reply{Class: assay.ClassJudgeError, Error: err.Error()}
+		}
+		q.Content = hash
+		if q.Session.Empty() {
+			return judge.Reply{Class: assay.ClassSessionEmpty, Error: "the session holds no message to grade"}
+		}
+	}
+	if !l.mayLeave() {
+		return judge.Reply{Class: assay.ClassAborted, Error: "the call did not leave: the run was stopped first"}
+	}
+	return j.Ask(l.calls, q)
+}
+
+func noBody(err error) judge.Reply {
+	if assay.CodeOf(err) == assay.CodeNotFound {
+		return judge.Reply{Class: assay.ClassSessionMissing, Error: "the session's body is no longer stored"}
+	}
+	// The store is away: no call was made and nothing is the item's fault, so it waits a moment.
+	return judge.Reply{Class: assay.ClassAborted, Error: "read session: " + err.Error(), RetryAfter: time.Second}
+}
+
+// mayLeave holds a call until the run's row was confirmed within engine.ConfirmFor, and refuses it
+// once the run is wanted to stop.
+func (l *loop) mayLeave() bool {
+	for {
+		switch {
+		case l.halt.Load() || l.calls.Err() != nil:
+			return false
+		case time.Since(l.began)-time.Duration(l.confirmed.Load()) < engine.ConfirmFor:
+			return true
+		}
+		select {
+		case <-l.calls.Done():
+		case <-time.After(gateRetry):
+		}
+	}
+}
+
+// collect takes the answers that are there, up to a batch.
+func (l *loop) collect() {
+	for len(l.batch.Done) < maxBatch {
+		select {
+		case r := <-l.results:
+			l.take(r)
+		default:
+			return
+		}
+	}
+}
+
+// take settles one answer: into the batch, and back into the queue when the item goes on.
+func (l *loop) take(r result) {
+	l.inflight--
+	if !r.attempt.Alone {
+		l.g.o.Gate.Leave()
+	}
+	now := l.g.o.Now()
+	s := settle(r.flight, r.reply, now, jitter)
+	l.batch.Done = append(l.batch.Done, s.outcome)
+	l.judgeOf(r.reply, now)
+	if !s.again {
+		return
+	}
+	item := r.item
+	item.NotBefore, item.Class = s.outcome.NotBefore, s.outcome.Class
+	if s.outcome.Counted {
+		item.Counted++
+	}
+	l.queue.put(waiting{item: item, unreadable: s.unreadable, since: now}, now)
+}
+
+// give ends the driving after an error: calls in flight may finish, and what was paid for is kept.
+// The answers go through the fence no more: the run was taken up by another or the store is gone.
+func (l *loop) give(err error) error {
+	l.halt.Store(true)
+	for range l.opened {
+		l.g.o.Gate.Leave()
+	}
+	deadline := time.NewTimer(engine.StopGrace)
+	defer deadline.Stop()
+	for l.inflight > 0 {
+		select {
+		case r := <-l.results:
+			l.take(r)
+		case <-deadline.C:
+			l.cut()
+		}
+	}
+	l.writeLate()
+	return err
+}
+
+// writeLate stores the attempts that were made: they are facts and cost money, but make no verdict.
+func (l *loop) writeLate() {
+	var late []assay.Attempt
+	for _, o := range l.batch.Done {
+		if o.Attempt.CallAt != nil {
+			late = append(late, o.Attempt)
+		}
+	}
+	if len(late) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.stop), engine.StopGrace)
+	defer cancel()
+	if err := l.g.o.Store.Items().Late(ctx, late); err != nil {
+		l.g.o.Log.Error("store late attempts", "run", l.ID.String(), "attempts", len(late), "error", err)
+	}
+}

@@ -1,0 +1,43 @@
+package grading
+
+import (
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/judge"
+	"assay/internal/store"
+)
+
+// Options are what planning and driving need from outside.
+type Options struct {
+	Store store.Store
+	// Build makes a judge of a version, with the settings that a run was planned with.
+	Build func(v assay.JudgeVersion, settings json.RawMessage) (judge.Judge, error)
+	// Builtin knows the judges that need no apply.
+	Builtin func(name string) (assay.Judge, assay.JudgeVersion, bool)
+	Gate    *engine.Gate
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Grader plans and drives grade and single runs. It implements engine.Planner and engine.Driver.
+type Grader struct{ o Options }
+
+var (
+	_ engine.Planner = (*Grader)(nil)
+	_ engine.Driver  = (*Grader)(nil)
+)
+
+// New makes a Grader.
+func New(o Options) *Grader {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Gate == nil {
+		o.Gate = engine.NewGate()
+	}
+	return &Grader{o}
+}

@@ -1,0 +1,152 @@
+package grading
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/judge"
+)
+
+// waiting is an item that has no slot.
+type waiting struct {
+	item       assay.Item
+	unreadable *judge.Reply // its last answer, when that could not be read
+	since      time.Time    // when it became ready; zero: when the loop began
+}
+
+// queue holds a run's pending items: those that are ready, in dispatch order and read page by page,
+// those that wait for a time, and suspects that must run alone, which come last.
+type queue struct {
+	source   func(after int64, limit int) ([]assay.Item, error)
+	ready    []waiting
+	after    int64
+	read     bool // source has no more
+	later    later
+	suspects []waiting
+}
+
+// next takes an item that may run now.
+func (q *queue) next(now time.Time) (waiting, bool, error) {
+	for {
+		if len(q.later) > 0 && !q.later[0].at().After(now) {
+			w := heap.Pop(&q.later).(waiting)
+			if w.item.Crashes < assay.CrashesAlone {
+				return w, true, nil
+			}
+			q.suspect(w)
+			continue
+		}
+		if len(q.ready) > 0 {
+			w := q.ready[0]
+			q.ready = q.ready[1:]
+			return w, true, nil
+		}
+		if q.read {
+			return waiting{}, false, nil
+		}
+		if err := q.readPage(now); err != nil {
+			return waiting{}, false, err
+		}
+	}
+}
+
+func (q *queue) readPage(now time.Time) error {
+	items, err := q.source(q.after, page)
+	if err != nil {
+		return err
+	}
+	q.read = len(items) < page
+	q.ready = make([]waiting, 0, len(items))
+	for _, it := range items {
+		q.after = it.Seq
+		q.put(waiting{item: it}, now)
+	}
+	return nil
+}
+
+// put files an item by when and how it may run.
+func (q *queue) put(w waiting, now time.Time) {
+	switch {
+	case w.item.NotBefore != nil && w.item.NotBefore.After(now):
+		heap.Push(&q.later, w)
+	case w.item.Crashes >= assay.CrashesAlone:
+		q.suspect(w)
+	default:
+		q.ready = append(q.ready, w)
+	}
+}
+
+// putBack returns an item that next gave, to be the next again.
+func (q *queue) putBack(w waiting) { q.ready = slices.Insert(q.ready, 0, w) }
+
+// suspect keeps suspects in the order in which they run: those that crashed alone least often first,
+// so that the innocent are done before the likely culprit runs again.
+func (q *queue) suspect(w waiting) {
+	i, _ := slices.BinarySearchFunc(q.suspects, w, func(a, b waiting) int {
+		return cmp.Or(cmp.Compare(a.item.Alone, b.item.Alone), cmp.Compare(a.item.Seq, b.item.Seq))
+	})
+	q.suspects = slices.Insert(q.suspects, i, w)
+}
+
+func (q *queue) nextAlone(now time.Time) (waiting, bool) {
+	if len(q.suspects) == 0 {
+		return waiting{}, false
+	}
+	w := q.suspects[0]
+	q.suspects = q.suspects[1:]
+	return w, true
+}
+
+// onlyAlone says that suspects are all that could run now.
+func (q *queue) onlyAlone(now time.Time) bool {
+	return q.read && len(q.ready) == 0 && len(q.suspects) > 0 && (len(q.later) == 0 || q.later[0].at().After(now))
+}
+
+func (q *queue) empty() bool {
+	return q.read && len(q.ready) == 0 && len(q.later) == 0 && len(q.suspects) == 0
+}
+
+// due is when the next item that waits may run.
+func (q *queue) due() (time.Time, bool) {
+	switch {
+	case len(q.ready) > 0 || len(q.suspects) > 0:
+		return time.Time{}, true
+	case len(q.later) > 0:
+		return q.later[0].at(), true
+	}
+	return time.Time{}, false
+}
+
+// later is a heap of items that wait for a time.
+type later []waiting
+
+func (w waiting) at() time.Time { return *w.item.NotBefore }
+
+func (l later) Len() int           { return len(l) }
+func (l later) Less(i, j int) bool { return l[i].at().Before(l[j].at()) }
+func (l later) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+func (l *later) Push(x any)        { *l = append(*l, x.(waiting)) }
+func (l *later) Pop() any {
+	old := *l
+	w := old[len(old)-1]
+	*l = old[:len(old)-1]
+	return w
+}
+
+// restart reads the pending rows again from the first.
+func (q *queue) restart() {
+	*q = queue{source: q.source}
+}
+
+// peek says whether any item is known, reading a page when none is.
+func (q *queue) peek(now time.Time) (bool, error) {
+	if !q.read && len(q.ready) == 0 {
+		if err := q.readPage(now); err != nil {
+			return false, err
+		}
+	}
+	return !q.empty(), nil
+}

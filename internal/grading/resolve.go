@@ -1,0 +1,190 @@
+package grading
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/filter"
+	"assay/internal/store"
+)
+
+// MaxRepeats bounds how often one session is graded in one run.
+const MaxRepeats = 100
+
+// Resolve checks a request whole and fills in the project's defaults. Built-in judges that the run
+// names are stored, so that the run's driver finds their version by its hash.
+func (g *Grader) Resolve(ctx context.Context, p assay.Project, q engine.GradeRequest, now time.Time) (store.NewRun, error) {
+	r, err := g.resolve(ctx, p, q)
+	if err != nil {
+		return store.NewRun{}, err
+	}
+	for _, b := range r.builtins {
+		if _, err := g.o.Store.Judges().Apply(ctx, p.ID, b.judge, b.version, now); err != nil {
+			return store.NewRun{}, err
+		}
+	}
+	n := store.NewRun{
+		Project: p.ID, Kind: assay.RunGrade, Spec: r.spec, Concurrency: r.concurrency, By: q.By,
+		AsOf: now, Now: now, Sentence: "accepted: waits for a driver",
+	}
+	if q.Session != "" {
+		n.Kind = assay.RunSingle
+		n.Keys = []string{assay.KeySingle(r.spec.Judges[0].Version, r.head.ContentHash)}
+		return n, nil
+	}
+	n.Keys = gradeKeys(r.spec)
+	return n, nil
+}
+
+func gradeKeys(spec assay.GradeSpec) (keys []string) {
+	for _, j := range spec.Judges {
+		keys = append(keys, assay.KeyGrade(j.Name))
+	}
+	if spec.Settings.OneGradeRun {
+		keys = append(keys, assay.KeyGradeAny)
+	}
+	return keys
+}
+
+// Retry plans a run over what an ended run left without a verdict. It keeps the old run's judges,
+// settings, seed and contents.
+func (g *Grader) Retry(ctx context.Context, of assay.Run, by string, now time.Time) (store.NewRun, error) {
+	left := 0
+	err := g.o.Store.Plans().Retryable(ctx, of.ID, func(assay.Item) error { left++; return nil })
+	if err != nil {
+		return store.NewRun{}, err
+	}
+	if left == 0 {
+		return store.NewRun{}, assay.Errorf(assay.CodeRefused, "run %s left nothing to retry: no item is errored, cancelled or abandoned", of.ID)
+	}
+	return store.NewRun{
+		Project: of.ProjectID, Kind: assay.RunGrade, Spec: of.Spec, Concurrency: of.Concurrency, By: by, RetryOf: of.ID,
+		AsOf: of.AsOf, Now: now, Keys: gradeKeys(of.Spec), Sentence: "accepted: waits for a driver",
+	}, nil
+}
+
+type resolved struct {
+	spec        assay.GradeSpec
+	concurrency int
+	head        assay.Head // kind single
+	builtins    []builtin
+}
+
+type builtin struct {
+	judge   assay.Judge
+	version assay.JudgeVersion
+}
+
+func (g *Grader) resolve(ctx context.Context, p assay.Project, q engine.GradeRequest) (resolved, error) {
+	r := resolved{concurrency: p.Settings.Concurrency}
+	if p.Rekeying {
+		return r, assay.Errorf(assay.CodeUnavailable, "project %s is recomputing arms and days after a change of its settings", p.Name).
+			WithHint("try again in a moment")
+	}
+	r.spec = assay.GradeSpec{
+		Frame: assay.Frame{From: q.From, To: q.To, Filter: q.Filter, Set: q.Set, Labelled: q.Labelled, Undated: q.Undated, Session: q.Session},
+		Seed:  engine.DefaultSeed, PerStratum: p.Settings.PerStratum, Repeats: max(q.Repeats, 1),
+		Force: q.Force || q.Repeats > 1, Settings: p.Settings,
+	}
+	if q.Seed != nil {
+		r.spec.Seed = *q.Seed
+	}
+	if q.PerStratum != nil {
+		r.spec.PerStratum = *q.PerStratum
+	}
+	if q.Concurrency != nil {
+		r.concurrency = *q.Concurrency
+	}
+	if err := checkNumbers(q, r); err != nil {
+		return r, err
+	}
+	if err := g.checkFrame(ctx, p, q); err != nil {
+		return r, err
+	}
+	if err := g.resolveJudges(ctx, p, q, &r); err != nil {
+		return r, err
+	}
+	return r, g.resolveSession(ctx, p, q, &r)
+}
+
+func checkNumbers(q engine.GradeRequest, r resolved) error {
+	if r.spec.PerStratum < 1 {
+		return assay.Errorf(assay.CodeInvalid, "per_stratum %d is less than 1", r.spec.PerStratum).
+			WithHint("it is the number of sessions to grade per day and arm")
+	}
+	if q.Repeats < 0 || q.Repeats > MaxRepeats {
+		return assay.Errorf(assay.CodeInvalid, "repeats %d is out of range", q.Repeats).WithHint("use 1 to %d", MaxRepeats)
+	}
+	return assay.ValidConcurrency(r.concurrency)
+}
+
+func (g *Grader) checkFrame(ctx context.Context, p assay.Project, q engine.GradeRequest) error {
+	if q.From != nil && q.To != nil && !q.From.Before(*q.To) {
+		return assay.Errorf(assay.CodeInvalid, "the window is empty: from %s is not before to %s", q.From.Format(time.RFC3339), q.To.Format(time.RFC3339)).
+			WithHint("`to` is exclusive: for one day give the next day as `to`")
+	}
+	if q.Filter != "" {
+		if _, err := filter.Compile(q.Filter); err != nil {
+			return err
+		}
+	}
+	if q.Set != "" {
+		if _, err := g.o.Store.Sets().Get(ctx, p.ID, q.Set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Grader) resolveJudges(ctx context.Context, p assay.Project, q engine.GradeRequest, r *resolved) error {
+	if len(q.Judges) == 0 {
+		return assay.Errorf(assay.CodeInvalid, "no judge is named").WithHint("`assay judge list` shows which there are")
+	}
+	for i, name := range q.Judges {
+		if slices.Contains(q.Judges[:i], name) {
+			return assay.Errorf(assay.CodeInvalid, "judge %s is named twice", name)
+		}
+		j, v, err := g.o.Store.Judges().Get(ctx, p.ID, name)
+		if assay.CodeOf(err) == assay.CodeNotFound && g.o.Builtin != nil {
+			if bj, bv, ok := g.o.Builtin(name); ok {
+				j, v, err = bj, bv, nil
+				r.builtins = append(r.builtins, builtin{bj, bv})
+			}
+		}
+		if err != nil {
+			return err
+		}
+		// A judge that cannot run here is refused by name before anything is stored or paid.
+		built, err := g.o.Build(v, j.Settings)
+		if err != nil {
+			return err
+		}
+		if err := built.Close(); err != nil {
+			return assay.Errorf(assay.CodeInternal, "close judge %s: %w", name, err)
+		}
+		r.spec.Judges = append(r.spec.Judges, assay.RunJudge{Name: j.Name, Version: v.ID, Settings: j.Settings})
+	}
+	return nil
+}
+
+func (g *Grader) resolveSession(ctx context.Context, p assay.Project, q engine.GradeRequest, r *resolved) error {
+	if q.Session == "" {
+		return nil
+	}
+	if len(q.Judges) != 1 {
+		return assay.Errorf(assay.CodeInvalid, "%d judges are named for one session", len(q.Judges)).
+			WithHint("grade one session with one judge at a time")
+	}
+	if q.From != nil || q.To != nil || q.Filter != "" || q.Set != "" || q.Labelled || q.Undated {
+		return assay.Errorf(assay.CodeInvalid, "a session and a frame are given").WithHint("leave out from, to, filter, set, labelled and undated")
+	}
+	user, id, err := assay.ParseSessionName(q.Session)
+	if err != nil {
+		return err
+	}
+	r.head, err = g.o.Store.Sessions().Get(ctx, p.ID, user, id)
+	return err
+}
