@@ -167,7 +167,9 @@ type EndItem struct {
 type Items interface {
 	// Commit writes the batch under the fence in one transaction: closes attempts, ends items, stores
 	// verdicts, opens attempts (and sets the phase's heartbeat and progress), and returns what the driver
-	// must know. When any item ends, Stalls becomes 0. ErrLost: nothing was written.
+	// must know. When any item ends, Stalls becomes 0. ErrLost: nothing was written. It is safe to repeat
+	// after an error whose transaction may have been committed: attempts and verdicts that are there
+	// already are left, and opening an attempt again at the same epoch changes nothing.
 	Commit(ctx context.Context, f Fence, b Batch) (assay.RunControl, error)
 	// Late stores attempts of a driver that lost its run, unfenced, marked late. It changes no item.
 	// An attempt that is stored as done already is left; one marked unknown gets its facts.

@@ -182,7 +182,8 @@ CREATE TABLE runs (
     cancel_now          INTEGER NOT NULL DEFAULT 0,
     pause_requested_at  INTEGER,
     end_requested_at    INTEGER,
-    sampled             INTEGER NOT NULL DEFAULT 0,
+    sampled             INTEGER NOT NULL DEFAULT 0, -- sessions
+    planned             INTEGER NOT NULL DEFAULT 0, -- items
     left_unsettled      INTEGER NOT NULL DEFAULT 0,
     left_undated        INTEGER NOT NULL DEFAULT 0,
     left_empty          INTEGER NOT NULL DEFAULT 0

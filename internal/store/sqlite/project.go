@@ -1,0 +1,183 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"assay/internal/assay"
+)
+
+type projects struct{ s *Store }
+
+const projectColumns = "id, name, settings, rekeying, created_at"
+
+func scanProject(r row) (assay.Project, error) {
+	p := assay.Project{ID: assay.ProjectID(r.int(0)), Name: r.text(1), Rekeying: r.bool(3), CreatedAt: r.time(4)}
+	if err := json.Unmarshal(r.json(2), &p.Settings); err != nil {
+		return p, assay.Errorf(assay.CodeInternal, "read the settings of project %s: %w", p.Name, err)
+	}
+	return p, nil
+}
+
+func (p projects) Create(ctx context.Context, name string, s assay.Settings, now time.Time) (project assay.Project, err error) {
+	err = p.s.write.do(ctx, forAsk, func(t tx) error {
+		id, err := t.insert("INSERT INTO projects (name, settings, created_at) VALUES (?, ?, ?)", name, toJSON(s), now)
+		if violates(err) {
+			return assay.Errorf(assay.CodeConflict, "project %s exists already", name).WithHint("choose another name")
+		}
+		if err != nil {
+			return err
+		}
+		project, err = getProject(ctx, t.conn, assay.ProjectID(id))
+		return err
+	})
+	return project, err
+}
+
+func (p projects) Get(ctx context.Context, name string) (project assay.Project, err error) {
+	err = p.s.read.do(ctx, func(c *conn) error {
+		found, err := c.first(ctx, func(r row) (err error) {
+			project, err = scanProject(r)
+			return err
+		}, "SELECT "+projectColumns+" FROM projects WHERE name = ? AND NOT deleting", name)
+		if err == nil && !found {
+			err = notFound("there is no project %s", name).WithHint("`assay project list` shows them")
+		}
+		return err
+	})
+	return project, err
+}
+
+func (p projects) List(ctx context.Context) (list []assay.Project, err error) {
+	err = p.s.read.do(ctx, func(c *conn) error {
+		return c.query(ctx, func(r row) error {
+			project, err := scanProject(r)
+			list = append(list, project)
+			return err
+		}, "SELECT "+projectColumns+" FROM projects WHERE NOT deleting ORDER BY name")
+	})
+	return list, err
+}
+
+func (p projects) Update(ctx context.Context, id assay.ProjectID, s assay.Settings, rekey bool) (project assay.Project, err error) {
+	err = p.s.write.do(ctx, forAsk, func(t tx) error {
+		if _, err := t.exec("UPDATE projects SET settings = ?, rekeying = rekeying OR ? WHERE id = ? AND NOT deleting", toJSON(s), rekey, id); err != nil {
+			return err
+		}
+		project, err = getProject(ctx, t.conn, id)
+		return err
+	})
+	return project, err
+}
+
+func (p projects) Rekeyed(ctx context.Context, id assay.ProjectID, s assay.Settings) (done bool, err error) {
+	err = p.s.write.do(ctx, forAsk, func(t tx) error {
+		project, err := getProject(ctx, t.conn, id)
+		if err != nil || project.Settings != s {
+			return err
+		}
+		done = true
+		_, err = t.exec("UPDATE projects SET rekeying = 0 WHERE id = ?", id)
+		return err
+	})
+	return done, err
+}
+
+func getProject(ctx context.Context, c *conn, id assay.ProjectID) (project assay.Project, err error) {
+	found, err := c.first(ctx, func(r row) (err error) {
+		project, err = scanProject(r)
+		return err
+	}, "SELECT "+projectColumns+" FROM projects WHERE id = ? AND NOT deleting", id)
+	if err == nil && !found {
+		err = notFound("there is no project with number %d", id)
+	}
+	return project, err
+}
+
+// Delete hides the project first, in the transaction that finds no active run, and then removes its
+// rows in batches. A deletion that was cut is finished by the next one of any project.
+func (p projects) Delete(ctx context.Context, id assay.ProjectID) error {
+	err := p.s.write.do(ctx, forAsk, func(t tx) error {
+		project, err := getProject(ctx, t.conn, id)
+		if err != nil {
+			return err
+		}
+		var run assay.RunID
+		var state string
+		if _, err := t.first(ctx, func(r row) error {
+			run, state = assay.RunID(r.int(0)), r.text(1)
+			return nil
+		}, "SELECT id, state FROM runs WHERE state IN ('queued', 'running', 'paused') AND project_id = ?", id); err != nil {
+			return err
+		}
+		if run != 0 {
+			return assay.Errorf(assay.CodeRefused, "project %s has an active run: %s is %s", project.Name, run, state).
+				WithHint("end it first: `assay cancel %s`", run).With("run", run.String()).With("state", state)
+		}
+		_, err = t.exec("UPDATE projects SET deleting = 1, name = ? WHERE id = ?", fmt.Sprintf("deleted %d", id), id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var ids []assay.ProjectID
+	if err := p.s.read.do(ctx, func(c *conn) error {
+		return c.query(ctx, func(r row) error {
+			ids = append(ids, assay.ProjectID(r.int(0)))
+			return nil
+		}, "SELECT id FROM projects WHERE deleting")
+	}); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := p.empty(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+
+// deletions empty a project, children first; each takes the project and the size of a batch.
+var deletions = [...]string{
+	"DELETE FROM labels WHERE id IN (SELECT id FROM labels WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM set_members WHERE (set_id, session_key) IN (SELECT m.set_id, m.session_key FROM sets s JOIN set_members m ON m.set_id = s.id WHERE s.project_id = ? LIMIT ?)",
+	"DELETE FROM sets WHERE id IN (SELECT id FROM sets WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM verdicts WHERE (run_id, seq) IN (SELECT v.run_id, v.seq FROM runs r JOIN verdicts v ON v.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
+	"DELETE FROM attempts WHERE (run_id, seq) IN (SELECT a.run_id, a.seq FROM runs r JOIN attempts a ON a.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
+	"DELETE FROM items WHERE (run_id, seq) IN (SELECT i.run_id, i.seq FROM runs r JOIN items i ON i.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
+	"DELETE FROM strata WHERE (run_id, stratum) IN (SELECT s.run_id, s.stratum FROM runs r JOIN strata s ON s.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
+	"DELETE FROM run_judges WHERE (run_id, judge) IN (SELECT j.run_id, j.judge FROM runs r JOIN run_judges j ON j.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
+	"DELETE FROM run_specs WHERE run_id IN (SELECT p.run_id FROM runs r JOIN run_specs p ON p.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
+	"DELETE FROM run_keys WHERE (project_id, key) IN (SELECT project_id, key FROM run_keys WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM idempotency WHERE (project_id, route, key) IN (SELECT project_id, route, key FROM idempotency WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM version_keys WHERE id IN (SELECT id FROM version_keys WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM judge_changes WHERE id IN (SELECT id FROM judge_changes WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM judges WHERE (project_id, name) IN (SELECT project_id, name FROM judges WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM judge_versions WHERE (project_id, hash) IN (SELECT project_id, hash FROM judge_versions WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM bodies WHERE content_id IN (SELECT b.content_id FROM sessions s JOIN contents c ON c.session_key = s.id JOIN bodies b ON b.content_id = c.id WHERE s.project_id = ? LIMIT ?)",
+	"DELETE FROM contents WHERE id IN (SELECT c.id FROM sessions s JOIN contents c ON c.session_key = s.id WHERE s.project_id = ? LIMIT ?)",
+	"DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM rejects WHERE (import_id, no) IN (SELECT r.import_id, r.no FROM imports i JOIN rejects r ON r.import_id = i.id WHERE i.project_id = ? LIMIT ?)",
+	"DELETE FROM imports WHERE id IN (SELECT id FROM imports WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM projects WHERE id IN (SELECT id FROM projects WHERE id = ? LIMIT ?)",
+}
+
+const deleteBatch = 1000
+
+func (p projects) empty(ctx context.Context, id assay.ProjectID) error {
+	for _, query := range deletions {
+		for n := int64(1); n > 0; {
+			if err := p.s.write.do(ctx, forImport, func(t tx) (err error) {
+				n, err = t.exec(query, id, deleteBatch)
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
