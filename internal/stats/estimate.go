@@ -18,9 +18,16 @@ type Value struct {
 	Absent Absence // Defined when X holds
 }
 
-func known(x float64) Value    { return Value{X: x} }
-func absent(why Absence) Value { return Value{Absent: why} }
-func (v Value) Ok() bool       { return v.Absent == Defined }
+// Known is a defined value.
+func Known(x float64) Value { return Value{X: x} }
+
+// None is an undefined one.
+func None(why Absence) Value { return Value{Absent: why} }
+
+// Ok says whether X holds.
+func (v Value) Ok() bool { return v.Absent == Defined }
+
+// Pointer is nil where the value is undefined.
 func (v Value) Pointer() *float64 {
 	if !v.Ok() {
 		return nil
@@ -57,6 +64,6 @@ type Estimate struct {
 
 // Merge names a stratum without observations and the neighbour that it was counted with.
 type Merge struct {
-	Empty string
-	Into  string
+	Empty string `json:"empty"`
+	Into  string `json:"into"`
 }

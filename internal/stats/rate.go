@@ -4,7 +4,7 @@ package stats
 // with n_h the observed units of a stratum. Where the question applies to a part of the units only,
 // it is the combined ratio estimate of that domain, sum W_h s_h/n_h over sum W_h d_h/n_h (Cochran
 // 6.11), which is the same number when it applies to all.
-func Rate(strata []Stratum) Estimate { return Mean(strata, known(0), known(1)) }
+func Rate(strata []Stratum) Estimate { return Mean(strata, Known(0), Known(1)) }
 
 // Mean is Rate for a number between least and most; an absent limit leaves that worst case absent.
 func Mean(strata []Stratum, least, most Value) Estimate {
@@ -18,15 +18,18 @@ func Mean(strata []Stratum, least, most Value) Estimate {
 	e.Coverage = Coverage(strata)
 	e.Low, e.High = bounds(strata, least), bounds(strata, most)
 
+	if e.Size == 0 {
+		e.Level = None(NoPopulation)
+		return e
+	}
+	if e.Observed == 0 {
+		e.Level = None(NothingObserved)
+		return e
+	}
 	merged, names, why := merge(strata)
 	e.Merged = names
-	if e.Size == 0 {
-		why = NoPopulation
-	} else if e.Observed == 0 {
-		why = NothingObserved
-	}
 	if why != Defined {
-		e.Level = absent(why)
+		e.Level = None(why)
 		return e
 	}
 	var sum, domain float64
@@ -48,7 +51,7 @@ func Coverage(strata []Stratum) Value {
 		size += h.Size
 	}
 	if size == 0 {
-		return absent(NoPopulation)
+		return None(NoPopulation)
 	}
 	c := 0.0
 	for _, h := range strata {
@@ -56,7 +59,7 @@ func Coverage(strata []Stratum) Value {
 			c += weight(h, size) * float64(h.Observed) / float64(h.Drawn)
 		}
 	}
-	return known(c)
+	return Known(c)
 }
 
 // bounds is the level when every missing measurement is in the domain and gives worst. With S, D and
@@ -65,14 +68,14 @@ func Coverage(strata []Stratum) Value {
 // missing whole.
 func bounds(strata []Stratum, worst Value) Value {
 	if !worst.Ok() {
-		return absent(Unbounded)
+		return None(Unbounded)
 	}
 	var size int64
 	for _, h := range strata {
 		size += h.Size
 	}
 	if size == 0 {
-		return absent(NoPopulation)
+		return None(NoPopulation)
 	}
 	var sum, domain float64
 	for _, h := range strata {
@@ -93,7 +96,7 @@ func weight(h Stratum, size int64) float64 { return float64(h.Size) / float64(si
 
 func ratio(sum, domain float64) Value {
 	if domain <= 0 {
-		return absent(NothingInDomain)
+		return None(NothingInDomain)
 	}
-	return known(sum / domain)
+	return Known(sum / domain)
 }

@@ -111,7 +111,7 @@ func TestUndefinedIsAbsent(t *testing.T) {
 			t.Errorf("%s: %+v, want absent %q", c.name, got.Level, c.why)
 		}
 	}
-	got := Mean([]Stratum{{Label: "a", Line: "x", Size: 5, Drawn: 5, Observed: 5, Domain: 5, Sum: 20}}, known(0), absent(Unbounded))
+	got := Mean([]Stratum{{Label: "a", Line: "x", Size: 5, Drawn: 5, Observed: 5, Domain: 5, Sum: 20}}, Known(0), None(Unbounded))
 	if !near(got.Level.X, 4) || !near(got.Low.X, 4) || got.High.Absent != Unbounded {
 		t.Errorf("mean without a largest value: %+v", got)
 	}

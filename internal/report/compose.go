@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+
+	"assay/internal/assay"
+)
+
+// compose turns rows into a report. It is pure.
+func compose(f facts) Report {
+	head := f.chain[0]
+	r := Report{
+		Run: header(f.chain), Unit: string(assay.UnitSession), Target: TargetWindow,
+		Covers: f.covers, Counts: counts(f), Excluded: f.chain[len(f.chain)-1].Left,
+		Judges: []Judge{}, Spend: spend(f.spend),
+	}
+	c := newCells(f)
+	for i, j := range head.Spec.Judges {
+		r.Judges = append(r.Judges, c.judge(i, j, f.versions[i]))
+	}
+	r.Notes = notes(f, r)
+	return r
+}
+
+func header(chain []assay.Run) Header {
+	run := chain[0]
+	h := Header{
+		ID: run.ID, Project: run.Project, Kind: run.Kind, State: run.State, Phase: run.Phase,
+		Reason: run.Reason, Sentence: run.Sentence, Partial: run.Partial, Cancelling: run.Cancelling(),
+		Frame: run.Spec.Frame, Seed: run.Spec.Seed, PerStratum: run.Spec.PerStratum, Repeats: run.Spec.Repeats,
+		AsOf: chain[len(chain)-1].AsOf, Zone: run.Spec.Settings.Zone, ArmKey: run.Spec.Settings.ArmKey,
+	}
+	for _, r := range chain[1:] {
+		h.Retries = append(h.Retries, r.ID)
+	}
+	return h
+}
+
+func counts(f facts) Counts {
+	c := Counts{Strata: len(f.strata), InFlight: f.live.InFlight}
+	for _, h := range f.strata {
+		c.Eligible += h.Eligible
+		c.Sampled += h.Sampled
+	}
+	for _, t := range f.tally {
+		c.Total += t.N
+		switch t.State {
+		case assay.ItemGraded:
+			c.Graded += t.N
+			if t.Reused {
+				c.Reused += t.N
+			}
+		case assay.ItemErrored:
+			c.Errored += t.N
+			c.count(t.Class, t.N)
+		case assay.ItemUngradable:
+			c.Ungradable += t.N
+			c.count(t.Class, t.N)
+		case assay.ItemCancelled:
+			c.Cancelled += t.N
+		case assay.ItemAbandoned:
+			c.Abandoned += t.N
+		case assay.ItemPending:
+			c.Pending += t.N
+		}
+	}
+	if c.Graded > 0 {
+		share := float64(c.Reused) / float64(c.Graded)
+		c.ReusedShare = &share
+	}
+	return c
+}
+
+func (c *Counts) count(class assay.Class, n int64) {
+	if c.ByClass == nil {
+		c.ByClass = map[assay.Class]int64{}
+	}
+	c.ByClass[class] += n
+}
+
+func spend(runs []assay.Spend) (s Spend) {
+	for _, r := range runs {
+		s.Attempts += r.Attempts
+		s.Lost += r.Unknown
+		s.Late += r.Late
+		s.Usage.Known = s.Usage.Known || r.Usage.Known
+		s.Usage.Input += r.Usage.Input
+		s.Usage.Cached += r.Usage.Cached
+		s.Usage.Output += r.Usage.Output
+		s.Usage.Reasoning += r.Usage.Reasoning
+		s.KnownMicros += r.CostMicros
+		s.Unpriced += r.UnknownCosts
+	}
+	if s.Unpriced == 0 {
+		s.CostMicros = &s.KnownMicros
+	}
+	return s
+}
+
+func notes(f facts, r Report) []string {
+	var out []string
+	head := f.chain[0]
+	switch {
+	case r.Covers.Complete:
+	case len(f.chain) > 1:
+		out = append(out, fmt.Sprintf("Run %s retries what did not end well in %s and has not ended: its verdicts are not in the numbers yet.", head.ID, f.chain[1].ID))
+	case r.Covers.Through == 0:
+		out = append(out, "No completed beginning of the sample yet, so there are no numbers.")
+	default:
+		out = append(out, fmt.Sprintf("Run %s has not ended. The numbers cover items 1 to %d of %d in dispatch order, all of which have ended; what ended after those is left out, because what ends first favours short sessions. Coverage and worst cases count the rest as missing.", head.ID, r.Covers.Through, r.Covers.Of))
+	}
+	if head.Partial {
+		out = append(out, "Partial: this run was ended early, the rest of its items were abandoned.")
+	}
+	if r.Run.Repeats > 1 {
+		out = append(out, fmt.Sprintf("Every session was graded %d times; n and graded count gradings.", r.Run.Repeats))
+	}
+	return append(out, PointOnly)
+}

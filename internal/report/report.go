@@ -1,0 +1,156 @@
+package report
+
+import (
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/stats"
+)
+
+// TargetWindow is the target of every number here: the level in this frozen frame.
+const TargetWindow = "window"
+
+// PointOnly is what a reader must know of every number in a report.
+const PointOnly = "Point estimates without intervals: they do not say how far chance may have moved them. Do not read small differences as effects."
+
+// Legend explains the columns of a report's tables.
+const Legend = "n: items sampled. answered: items with an answer to the question. coverage: their share, weighted like the level. bounds: the level if everything missing were lowest, and if it were highest; they say nothing of chance."
+
+// Report is what is known of a run and the runs that it retries.
+type Report struct {
+	Run      Header         `json:"run"`
+	Unit     string         `json:"unit"`   // what is sampled: session
+	Target   string         `json:"target"` // what every number speaks about: window
+	Covers   Covers         `json:"covers"`
+	Counts   Counts         `json:"counts"`
+	Excluded assay.Excluded `json:"excluded"`
+	Judges   []Judge        `json:"judges"`
+	Spend    Spend          `json:"spend"`
+	Notes    []string       `json:"notes"`
+}
+
+// Header says which run this is and what it was planned with.
+type Header struct {
+	ID         assay.RunID    `json:"run"`
+	Retries    []assay.RunID  `json:"retries,omitempty"` // earlier runs of the chain, newest first
+	Project    string         `json:"project"`
+	Kind       assay.RunKind  `json:"kind"`
+	State      assay.RunState `json:"state"`
+	Phase      assay.RunPhase `json:"phase,omitempty"`
+	Reason     assay.Reason   `json:"reason,omitempty"`
+	Sentence   string         `json:"sentence,omitempty"`
+	Partial    bool           `json:"partial"`
+	Cancelling bool           `json:"cancelling,omitempty"`
+	Frame      assay.Frame    `json:"frame"`
+	Seed       string         `json:"seed"`
+	PerStratum int            `json:"per_stratum"`
+	Repeats    int            `json:"repeats"`
+	AsOf       time.Time      `json:"as_of"`
+	Zone       string         `json:"zone"`
+	ArmKey     string         `json:"arm_key"`
+}
+
+// Covers says which items the estimates are about.
+type Covers struct {
+	Complete bool  `json:"complete"`          // every item of the run has ended
+	Through  int64 `json:"through,omitempty"` // else: items 1 to Through in dispatch order
+	Of       int64 `json:"of"`
+}
+
+// Counts are items; Total is the sum of Graded, Errored, Ungradable, Cancelled, Abandoned and
+// Pending. Eligible and Sampled are sessions: Total = Sampled x judges x repeats.
+type Counts struct {
+	Eligible    int64                 `json:"eligible"`
+	Sampled     int64                 `json:"sampled"`
+	Strata      int                   `json:"strata"`
+	Total       int64                 `json:"total"`
+	Graded      int64                 `json:"graded"`
+	Errored     int64                 `json:"errored"`
+	Ungradable  int64                 `json:"ungradable"`
+	Cancelled   int64                 `json:"cancelled"`
+	Abandoned   int64                 `json:"abandoned"`
+	Pending     int64                 `json:"pending"`
+	InFlight    int64                 `json:"in_flight"` // part of Pending
+	Reused      int64                 `json:"reused"`    // part of Graded
+	ReusedShare *float64              `json:"reused_share"`
+	ByClass     map[assay.Class]int64 `json:"by_class,omitempty"` // of Errored and Ungradable
+}
+
+// Judge is one judge's part.
+type Judge struct {
+	Name     string          `json:"name"`
+	Version  assay.Hash      `json:"version"`
+	Kind     assay.JudgeKind `json:"kind"`
+	Coverage *float64        `json:"coverage"` // weighted share of the sample that has a verdict
+	Criteria []Criterion     `json:"criteria"` // pass first
+	Strata   []Stratum       `json:"strata"`
+}
+
+// Stratum is what the estimates are made of.
+type Stratum struct {
+	assay.Stratum
+	Eligible  int64   `json:"eligible"` // N_h
+	Sampled   int64   `json:"sampled"`  // n_h
+	Weight    float64 `json:"weight"`   // N_h/N
+	Graded    int64   `json:"graded"`   // items
+	Passed    int64   `json:"passed"`
+	Undecided int64   `json:"undecided"` // graded, but the pass rule was undefined
+}
+
+// MeasureKind says how a criterion is summed up.
+type MeasureKind string
+
+const (
+	KindRate  MeasureKind = "rate"  // of true
+	KindShare MeasureKind = "share" // of one value
+	KindMean  MeasureKind = "mean"
+)
+
+// Criterion is one question and its levels: one measure for a boolean or a number, one per value
+// for a category or an ordinal.
+type Criterion struct {
+	Name     string              `json:"name"`
+	Type     assay.CriterionType `json:"type"`
+	Measures []Measure           `json:"measures"`
+}
+
+// Measure is a level over the frame, by arm and by day.
+type Measure struct {
+	Kind    MeasureKind `json:"kind"`
+	Value   string      `json:"value,omitempty"` // of a share
+	Overall Estimate    `json:"overall"`
+	ByArm   []Part      `json:"by_arm"`
+	ByDay   []Part      `json:"by_day"`
+}
+
+// Part is the level in one arm or on one day.
+type Part struct {
+	Name     string   `json:"name"`
+	Estimate Estimate `json:"estimate"`
+}
+
+// Estimate is a weighted level with what must stand beside it. A null level has a reason in Absent.
+type Estimate struct {
+	Level    *float64      `json:"level"`
+	Absent   stats.Absence `json:"absent,omitempty"`
+	N        int64         `json:"N"`        // eligible sessions
+	Sampled  int64         `json:"n"`        // items sampled for it: sessions x repeats
+	Answered int64         `json:"answered"` // items with an answer to this question
+	Applies  int64         `json:"applies"`  // answered items that the question applies to
+	Coverage *float64      `json:"coverage"` // weighted share of the sample with an answer
+	Low      *float64      `json:"low"`      // were everything missing worst
+	High     *float64      `json:"high"`     // were everything missing best
+	Merged   []stats.Merge `json:"merged,omitempty"`
+}
+
+// Spend sums attempts over the chain. CostMicros is null while a price is unknown: KnownMicros then
+// leaves Unpriced attempts out.
+type Spend struct {
+	Attempts    int64       `json:"attempts"`
+	Lost        int64       `json:"lost"` // cut by a crash; what they cost is unknown
+	Late        int64       `json:"late"`
+	Usage       assay.Usage `json:"usage"`
+	CostMicros  *int64      `json:"cost_micros"`
+	KnownMicros int64       `json:"known_cost_micros"`
+	Unpriced    int64       `json:"unpriced_attempts"`
+}
