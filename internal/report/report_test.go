@@ -119,6 +119,11 @@ func TestText(t *testing.T) {
 			if err := Text(&b, r, width); err != nil {
 				t.Fatal(err)
 			}
+			for line := range strings.Lines(b.String()) {
+				if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("%s at %d columns has a line of %d: %s", name, width, n, line)
+				}
+			}
 			golden(t, fmt.Sprintf("%s-%d.txt", name, width), b.String())
 		}
 	}

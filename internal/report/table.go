@@ -59,7 +59,7 @@ func (t *text) criterion(k Criterion) {
 	for _, m := range merged {
 		if !seen[m] {
 			seen[m] = true
-			t.line("  %s has nothing graded and is counted with %s", m.Empty, m.Into)
+			t.wrapped("  ", fmt.Sprintf("%s has nothing graded and is counted with %s", m.Empty, m.Into))
 		}
 	}
 }
@@ -74,21 +74,21 @@ func kindWord(k Criterion) string {
 	return "shares"
 }
 
-// table prints rows under a title. A narrow terminal gets neither bars nor N.
+// table prints rows under a title. A narrow terminal gets neither bars nor N nor answered.
 func (t *text) table(title string, rows []row) {
 	bars, head := barWidth, []string{"level", "N", "n", "answered", "coverage", "bounds"}
 	pick := func(r row) []string {
 		return []string{levelText(r.kind, r.e), whole(r.e.N), whole(r.e.Sampled), whole(r.e.Answered), coverageText(r.e), worstText(r.kind, r.e)}
 	}
 	if t.width < narrow {
-		bars, head = 0, []string{"level", "n", "answered", "coverage", "bounds"}
+		bars, head = 0, []string{"level", "n", "coverage", "bounds"}
 		all := pick
 		pick = func(r row) []string {
 			v := all(r)
 			if r.e.Level == nil {
 				v[0] = "absent" // why stands below the table
 			}
-			return append(v[:1], v[2:]...)
+			return []string{v[0], v[2], v[4], v[5]}
 		}
 	}
 	cells := make([][]string, len(rows))

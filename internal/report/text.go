@@ -12,7 +12,7 @@ import (
 )
 
 // Text writes r for a terminal of the given width in columns; 0 or less means 100. It uses no
-// colour, and below 72 columns it leaves the bars and N out.
+// colour, and below 72 columns it leaves the bars and some columns out.
 func Text(w io.Writer, r Report, width int) error {
 	if width <= 0 {
 		width = 100
@@ -44,6 +44,12 @@ func (t *text) line(format string, args ...any) {
 		return r
 	}, fmt.Sprintf(format, args...)))
 	t.w.WriteByte('\n')
+}
+
+func (t *text) wrapped(indent, s string) {
+	for _, l := range wrap(s, t.width-len(indent)) {
+		t.line("%s%s", indent, l)
+	}
 }
 
 // field prints "  name  text", the text wrapped and indented.
@@ -175,8 +181,6 @@ func (t *text) spend(s Spend) {
 func (t *text) notes(r Report) {
 	t.line("")
 	for _, n := range append([]string{Legend}, r.Notes...) {
-		for _, l := range wrap(n, t.width) {
-			t.line("%s", l)
-		}
+		t.wrapped("", n)
 	}
 }
