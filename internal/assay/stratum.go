@@ -82,3 +82,11 @@ func DayOf(t *time.Time, zone *time.Location) string {
 	}
 	return t.In(zone).Format(time.DateOnly)
 }
+
+// Place sets what the project's settings make of h: day, arm and case. It reads the metadata that
+// the head keeps, so that placing again after a change of settings gives what an import gives.
+func (h *Head) Place(s Settings, zone *time.Location) {
+	h.Day = DayOf(h.StartedAt, zone)
+	h.Arm = ArmOf(h.Metadata, s.ArmKey, s.ArmType)
+	h.Case = CaseOf(h.Metadata, s.CaseKey)
+}

@@ -1,0 +1,105 @@
+package session
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"assay/internal/assay"
+	"assay/internal/session/piece"
+)
+
+// look is what the beginning of a file shows.
+type look struct {
+	array    bool     // the file is an array at top level
+	keys     []string // members of the first object that could be read, as far as the beginning goes
+	native   bool     // its member format names a version of the native format
+	document bool     // that object does not end in its line: it is laid out over several, or very long
+}
+
+// examine reads the beginning of a file, which may be cut anywhere. Lines that are not JSON are
+// passed over, as they are when the file is read.
+func examine(head []byte) look {
+	text := bytes.TrimLeft(head, " \t\r\n")
+	if len(text) > 0 && text[0] == '[' {
+		l := members(bytes.TrimLeft(text[1:], " \t\r\n"))
+		l.array = true
+		return l
+	}
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] == '{' {
+			if l := members(text); len(l.keys) > 0 {
+				l.document = !jsontext.Value(mended(line)).IsValid(jsontext.AllowDuplicateNames(true))
+				return l
+			}
+		}
+		text = rest
+	}
+	return look{}
+}
+
+// members lists the keys of the object that text begins with.
+func members(text []byte) (l look) {
+	text = mended(text)
+	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
+	if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
+		return l
+	}
+	for {
+		key, err := dec.ReadToken()
+		if err != nil || key.Kind() != '"' {
+			return l
+		}
+		name := key.String()
+		l.keys = append(l.keys, name)
+		value, err := dec.ReadValue()
+		if err != nil {
+			return l
+		}
+		if name == "format" && bytes.HasPrefix(value, []byte(`"assay.session/`)) {
+			l.native = true
+		}
+	}
+}
+
+func mended(text []byte) []byte {
+	m, _ := piece.Mend(text)
+	return m
+}
+
+func (l look) has(key string) bool {
+	for _, k := range l.keys {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}
+
+// detect names the format.
+func detect(head []byte, l look) (string, error) {
+	switch {
+	case l.native, l.has("turns"):
+		return Native, nil
+	case l.has("resourceSpans"):
+		return OTLP, nil
+	case l.has("traj"), l.has("task_id") && l.has("reward"):
+		return TauBench, nil
+	case l.has("messages"):
+		return OpenAI, nil
+	}
+	return "", assay.Errorf(assay.CodeInvalid, "the format cannot be told from the beginning of the file: %s", shown(head, l)).
+		WithHint("known are %s; name one with --format", strings.Join(Formats(), ", "))
+}
+
+func shown(head []byte, l look) string {
+	switch {
+	case len(bytes.TrimSpace(head)) == 0:
+		return "it is empty"
+	case len(l.keys) > 0:
+		return "its first object has the members " + strings.Join(l.keys[:min(len(l.keys), 10)], ", ")
+	}
+	return "it begins with " + piece.Excerpt(head[:min(len(head), 80)])
+}

@@ -1,0 +1,176 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"assay/internal/assay"
+	"assay/internal/session/piece"
+)
+
+// Message is one chat message as people's files hold it: the chat-completions shape, and the small
+// departures from it that are common.
+type Message struct {
+	Role             string         `json:"role"`
+	Name             string         `json:"name"`
+	Content          Content        `json:"content"`
+	Refusal          string         `json:"refusal"`
+	Reasoning        Text           `json:"reasoning"`
+	ReasoningContent Text           `json:"reasoning_content"`
+	ToolCalls        []ToolCall     `json:"tool_calls"`
+	FunctionCall     *Function      `json:"function_call"`
+	ToolCallID       string         `json:"tool_call_id"`
+	Timestamp        jsontext.Value `json:"timestamp"`
+	CreatedAt        jsontext.Value `json:"created_at"`
+	Created          jsontext.Value `json:"created"`
+}
+
+// ToolCall is a call in an assistant message.
+type ToolCall struct {
+	ID       string   `json:"id"`
+	Function Function `json:"function"`
+}
+
+// Function is the name of a tool and its arguments.
+type Function struct {
+	Name      string `json:"name"`
+	Arguments Text   `json:"arguments"`
+}
+
+// Text is a string, or any other JSON value as it is written; null is "".
+type Text string
+
+func (t *Text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() == '"' {
+		token, err := dec.ReadToken()
+		*t = Text(token.String())
+		return err
+	}
+	v, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	*t = Text(raw(v))
+	return nil
+}
+
+// raw is v without white space between its tokens; null is "".
+func raw(v jsontext.Value) string {
+	if v.Kind() == 'n' {
+		return ""
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, v) != nil {
+		return string(v)
+	}
+	return b.String()
+}
+
+// Role maps the names that a role goes by; an unknown one stays and is rejected later.
+func Role(name string) assay.Role {
+	switch name {
+	case "system", "developer":
+		return assay.RoleSystem
+	case "user", "human":
+		return assay.RoleUser
+	case "assistant", "model", "gpt", "ai":
+		return assay.RoleAssistant
+	case "tool", "function", "observation":
+		return assay.RoleTool
+	}
+	return assay.Role(name)
+}
+
+// Recorded turns m into the messages that it stands for: one, and before it one for each tool result
+// that its content holds as a part.
+func (m *Message) Recorded() []assay.Message {
+	out := assay.Message{
+		Role: Role(m.Role), Name: m.Name, Content: m.Content.Text, ToolCallID: m.ToolCallID,
+		Reasoning: first(string(m.ReasoningContent), string(m.Reasoning), m.Content.Reasoning),
+		Parts:     m.Content.Parts,
+		At:        firstTime(m.Timestamp, m.CreatedAt, m.Created),
+	}
+	if out.Content == "" {
+		out.Content = m.Refusal
+	}
+	for _, c := range m.ToolCalls {
+		out.ToolCalls = append(out.ToolCalls, assay.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: string(c.Function.Arguments)})
+	}
+	out.ToolCalls = append(out.ToolCalls, m.Content.Calls...)
+	if m.FunctionCall != nil {
+		out.ToolCalls = append(out.ToolCalls, assay.ToolCall{Name: m.FunctionCall.Name, Arguments: string(m.FunctionCall.Arguments)})
+	}
+	if len(m.Content.Results) == 0 {
+		return []assay.Message{out}
+	}
+	results := m.Content.Results
+	for i := range results {
+		results[i].At = out.At
+	}
+	if out.Content == "" && len(out.Parts) == 0 && len(out.ToolCalls) == 0 {
+		return results
+	}
+	return append(results, out)
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func firstTime(values ...jsontext.Value) *time.Time {
+	for _, v := range values {
+		if t := piece.Time(v); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// Turns splits messages into turns: one begins at each user message; what stands before the first
+// user message belongs to the first turn. A turn's times are those of its first and last message
+// that has one.
+func Turns(messages []Message) []assay.Turn {
+	var turns []assay.Turn
+	asked := false // the present turn has its user message
+	for i := range messages {
+		for _, m := range messages[i].Recorded() {
+			if len(turns) == 0 || (m.Role == assay.RoleUser && asked) {
+				turns = append(turns, assay.Turn{})
+				asked = false
+			}
+			asked = asked || m.Role == assay.RoleUser
+			t := &turns[len(turns)-1]
+			t.Messages = append(t.Messages, m)
+			if m.At != nil {
+				if t.StartedAt == nil {
+					t.StartedAt = m.At
+				}
+				t.EndedAt = m.At
+			}
+		}
+	}
+	return turns
+}
+
+// mediaType reads the type of a data URL.
+func mediaType(url string) string {
+	rest, ok := strings.CutPrefix(url, "data:")
+	if !ok {
+		return ""
+	}
+	head, _, _ := strings.Cut(rest, ",")
+	typ, _, _ := strings.Cut(head, ";")
+	if len(typ) > 100 {
+		return ""
+	}
+	return typ
+}
