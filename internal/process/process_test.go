@@ -42,10 +42,10 @@ func TestMain(m *testing.M) {
 		signal.Ignore(syscall.SIGTERM)
 		pid := fork("stubborn-child")
 		announce(os.Getpid(), pid)
-		select {}
+		block()
 	case "stubborn-child":
 		signal.Ignore(syscall.SIGTERM)
-		select {}
+		block()
 	case "leaver": // ends at once, leaving a child behind that holds its output
 		pid := fork("stubborn-child")
 		announce(os.Getpid(), pid)
@@ -55,6 +55,13 @@ func TestMain(m *testing.M) {
 		announce(os.Getpid())
 		<-terms
 		fmt.Print("bye")
+	}
+}
+
+// block waits for a signal that kills: an empty select would be a deadlock to the runtime.
+func block() {
+	for {
+		syscall.Pause()
 	}
 }
 
