@@ -1,6 +1,14 @@
 package api
 
-import "assay/internal/assay"
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
 
 // ItemCalls is every call that was made for one item; none for a reused verdict.
 type ItemCalls struct {
@@ -13,4 +21,52 @@ type ItemCalls struct {
 type ItemQuery struct {
 	State assay.ItemState
 	Class assay.Class
+}
+
+type itemListInput struct {
+	RunInput
+	PageInput
+	State string `query:"state" enum:"pending,graded,errored,ungradable,cancelled,abandoned" doc:"absent: every state"`
+	Class string `query:"class" doc:"how the last attempt ended, e.g. timeout"`
+}
+
+type itemInput struct {
+	RunInput
+	Seq int64 `path:"seq" minimum:"1"`
+}
+
+func (s *server) itemRoutes(a huma.API) {
+	tags := []string{"runs"}
+	route(s, a, huma.Operation{OperationID: "list-items", Method: http.MethodGet, Path: "/runs/{run}/items", Tags: tags,
+		Summary: "List a run's items in dispatch order"},
+		func(ctx context.Context, in *itemListInput) (*answer[Page[assay.Item]], error) {
+			run, err := s.run(ctx, in.RunInput)
+			if err != nil {
+				return nil, err
+			}
+			q := store.ItemQuery{State: assay.ItemState(in.State), Class: assay.Class(in.Class)}
+			items, next, err := s.Store.Items().List(ctx, run.ID, q, in.page())
+			return say(pageOf(items, next), err)
+		})
+	route(s, a, huma.Operation{OperationID: "get-item", Method: http.MethodGet, Path: "/runs/{run}/items/{seq}", Tags: tags,
+		Summary: "Show every call that was made for an item"},
+		func(ctx context.Context, in *itemInput) (*answer[ItemCalls], error) {
+			run, err := s.run(ctx, in.RunInput)
+			if err != nil {
+				return nil, err
+			}
+			counts, err := s.Store.Items().Counts(ctx, run.ID, s.Now())
+			if err != nil {
+				return nil, err
+			}
+			if in.Seq > counts.Total {
+				return nil, assay.Errorf(assay.CodeNotFound, "run %s has no item %d", run.ID, in.Seq).
+					WithHint("it has %d, numbered from 1", counts.Total)
+			}
+			attempts, err := s.Store.Items().Attempts(ctx, run.ID, in.Seq)
+			if attempts == nil {
+				attempts = []assay.Attempt{}
+			}
+			return say(ItemCalls{Run: run.ID, Seq: in.Seq, Attempts: attempts}, err)
+		})
 }

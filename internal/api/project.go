@@ -1,7 +1,11 @@
 package api
 
 import (
+	"context"
+	"net/http"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"assay/internal/assay"
 	"assay/internal/store"
@@ -55,4 +59,89 @@ func set[T any](to *T, from *T) {
 	if from != nil {
 		*to = *from
 	}
+}
+
+// ProjectInput names a project.
+type ProjectInput struct {
+	Project string `path:"project" example:"default"`
+}
+
+func (s *server) project(ctx context.Context, in ProjectInput) (assay.Project, error) {
+	return s.Store.Projects().Get(ctx, in.Project)
+}
+
+type createProjectInput struct{ Body NewProject }
+
+type patchProjectInput struct {
+	ProjectInput
+	Body SettingsPatch
+}
+
+func (s *server) projectRoutes(a huma.API) {
+	tags := []string{"projects"}
+	route(s, a, huma.Operation{OperationID: "list-projects", Method: http.MethodGet, Path: "/projects", Tags: tags,
+		Summary: "List projects"},
+		func(ctx context.Context, _ *struct{}) (*answer[Page[Project]], error) {
+			return say(s.listProjects(ctx))
+		})
+	route(s, a, huma.Operation{OperationID: "create-project", Method: http.MethodPost, Path: "/projects", Tags: tags,
+		Summary: "Make a project", DefaultStatus: http.StatusCreated},
+		func(ctx context.Context, in *createProjectInput) (*answer[Project], error) {
+			return say(s.createProject(ctx, in.Body))
+		})
+	route(s, a, huma.Operation{OperationID: "get-project", Method: http.MethodGet, Path: "/projects/{project}", Tags: tags,
+		Summary: "Show a project and how much it holds"},
+		func(ctx context.Context, in *ProjectInput) (*answer[Project], error) {
+			return say(s.getProject(ctx, *in))
+		})
+	route(s, a, huma.Operation{OperationID: "patch-project", Method: http.MethodPatch, Path: "/projects/{project}", Tags: tags,
+		Summary:     "Change settings",
+		Description: "A change of arm_key, arm_type, case_key or zone recomputes every session's arm, day and case before it answers; planning waits meanwhile, runs keep the settings they were planned with."},
+		func(ctx context.Context, in *patchProjectInput) (*answer[Project], error) {
+			return say(s.patchProject(ctx, in.Project, in.Body))
+		})
+	route(s, a, huma.Operation{OperationID: "delete-project", Method: http.MethodDelete, Path: "/projects/{project}", Tags: tags,
+		Summary: "Remove a project and all that belongs to it", DefaultStatus: http.StatusNoContent},
+		func(ctx context.Context, in *ProjectInput) (*struct{}, error) {
+			p, err := s.project(ctx, *in)
+			if err != nil {
+				return nil, err
+			}
+			return nil, s.Store.Projects().Delete(ctx, p.ID)
+		})
+}
+
+func (s *server) listProjects(ctx context.Context) (Page[Project], error) {
+	projects, err := s.Store.Projects().List(ctx)
+	views := make([]Project, len(projects))
+	for i, p := range projects {
+		views[i] = projectView(p)
+	}
+	return pageOf(views, ""), err
+}
+
+func (s *server) createProject(ctx context.Context, n NewProject) (Project, error) {
+	if err := assay.ValidProjectName(n.Name); err != nil {
+		return Project{}, err
+	}
+	settings := assay.DefaultSettings()
+	if n.Settings != nil {
+		settings = n.Settings.apply(settings)
+	}
+	if err := settings.Validate(); err != nil {
+		return Project{}, err
+	}
+	p, err := s.Store.Projects().Create(ctx, n.Name, settings, s.Now())
+	return projectView(p), err
+}
+
+func (s *server) getProject(ctx context.Context, in ProjectInput) (Project, error) {
+	p, err := s.project(ctx, in)
+	if err != nil {
+		return Project{}, err
+	}
+	totals, err := s.Store.Sessions().Count(ctx, p.ID)
+	v := projectView(p)
+	v.Totals = &totals
+	return v, err
 }

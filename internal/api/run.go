@@ -1,7 +1,13 @@
 package api
 
 import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
 	"assay/internal/assay"
+	"assay/internal/store"
 )
 
 // RunRow is a run in a list.
@@ -47,4 +53,171 @@ type RetryRequest struct {
 // RunPatch changes what may be changed about a run.
 type RunPatch struct {
 	Concurrency *int `json:"concurrency,omitempty" doc:"judge calls in flight, at least 1"`
+}
+
+// RunInput names a run.
+type RunInput struct {
+	Run string `path:"run" example:"r17"`
+}
+
+func (in RunInput) id() (assay.RunID, error) { return assay.ParseRunID(in.Run) }
+
+// RunListInput is RunQuery as query parameters.
+type RunListInput struct {
+	PageInput
+	Kind   string   `query:"kind" enum:"grade,single" doc:"absent: every kind"`
+	States []string `query:"state" enum:"queued,running,paused,completed,failed,cancelled,lost" doc:"absent: every state"`
+}
+
+type projectRunsInput struct {
+	ProjectInput
+	RunListInput
+}
+
+type cancelInput struct {
+	RunInput
+	Body CancelRequest `required:"false"`
+}
+
+type patchRunInput struct {
+	RunInput
+	Body RunPatch
+}
+
+func (s *server) runRoutes(a huma.API) {
+	tags := []string{"runs"}
+	route(s, a, huma.Operation{OperationID: "list-runs", Method: http.MethodGet, Path: "/runs", Tags: tags,
+		Summary: "List runs of every project, newest first"},
+		func(ctx context.Context, in *RunListInput) (*answer[Page[RunRow]], error) {
+			return say(s.listRuns(ctx, 0, *in))
+		})
+	route(s, a, huma.Operation{OperationID: "list-project-runs", Method: http.MethodGet, Path: "/projects/{project}/runs", Tags: tags,
+		Summary: "List runs of a project, newest first"},
+		func(ctx context.Context, in *projectRunsInput) (*answer[Page[RunRow]], error) {
+			p, err := s.project(ctx, in.ProjectInput)
+			if err != nil {
+				return nil, err
+			}
+			return say(s.listRuns(ctx, p.ID, in.RunListInput))
+		})
+	route(s, a, huma.Operation{OperationID: "get-run", Method: http.MethodGet, Path: "/runs/{run}", Tags: tags,
+		Summary: "Show a run with counts, spend and strata"},
+		func(ctx context.Context, in *RunInput) (*answer[RunView], error) { return say(s.getRun(ctx, *in)) })
+	route(s, a, huma.Operation{OperationID: "patch-run", Method: http.MethodPatch, Path: "/runs/{run}", Tags: tags,
+		Summary: "Change the concurrency of a run, while it runs too"},
+		func(ctx context.Context, in *patchRunInput) (*answer[RunView], error) {
+			return say(s.act(ctx, in.RunInput, func(id assay.RunID) (assay.Run, error) {
+				if in.Body.Concurrency == nil {
+					return assay.Run{}, assay.Errorf(assay.CodeInvalid, "nothing to change").WithHint("give concurrency")
+				}
+				return s.Engine.SetConcurrency(ctx, id, *in.Body.Concurrency)
+			}))
+		})
+	s.askRoutes(a, tags)
+}
+
+func (s *server) askRoutes(a huma.API, tags []string) {
+	route(s, a, huma.Operation{OperationID: "cancel-run", Method: http.MethodPost, Path: "/runs/{run}/cancel", Tags: tags,
+		Summary:     "Cancel a run",
+		Description: "No new judge call starts later than 1 s after the answer. Calls in flight finish and are kept, or are cut with now. A run that has ended comes back unchanged."},
+		func(ctx context.Context, in *cancelInput) (*answer[RunView], error) {
+			return say(s.act(ctx, in.RunInput, func(id assay.RunID) (assay.Run, error) {
+				return s.Engine.Cancel(ctx, id, in.Body.Now)
+			}))
+		})
+	for _, ask := range []struct {
+		verb, summary string
+		do            func(context.Context, assay.RunID) (assay.Run, error)
+	}{
+		{"pause", "Pause a run once nothing is in flight", func(ctx context.Context, id assay.RunID) (assay.Run, error) { return s.Engine.Pause(ctx, id) }},
+		{"resume", "Resume a paused run", func(ctx context.Context, id assay.RunID) (assay.Run, error) { return s.Engine.Resume(ctx, id) }},
+		{"end", "Complete a run with what it has; the rest is abandoned", func(ctx context.Context, id assay.RunID) (assay.Run, error) { return s.Engine.End(ctx, id) }},
+	} {
+		route(s, a, huma.Operation{OperationID: ask.verb + "-run", Method: http.MethodPost, Path: "/runs/{run}/" + ask.verb, Tags: tags,
+			Summary: ask.summary},
+			func(ctx context.Context, in *RunInput) (*answer[RunView], error) {
+				return say(s.act(ctx, *in, func(id assay.RunID) (assay.Run, error) { return ask.do(ctx, id) }))
+			})
+	}
+}
+
+// act changes a run and tells those who watch it.
+func (s *server) act(ctx context.Context, in RunInput, do func(assay.RunID) (assay.Run, error)) (RunView, error) {
+	id, err := in.id()
+	if err != nil {
+		return RunView{}, err
+	}
+	run, err := do(id)
+	if err != nil {
+		return RunView{}, err
+	}
+	s.hub.poke(id)
+	return s.view(ctx, run)
+}
+
+func (s *server) run(ctx context.Context, in RunInput) (assay.Run, error) {
+	id, err := in.id()
+	if err != nil {
+		return assay.Run{}, err
+	}
+	return s.Store.Runs().Get(ctx, id)
+}
+
+func (s *server) getRun(ctx context.Context, in RunInput) (v RunView, err error) {
+	run, err := s.run(ctx, in)
+	if err != nil {
+		return v, err
+	}
+	if v, err = s.view(ctx, run); err != nil {
+		return v, err
+	}
+	v.Strata, err = s.Store.Plans().Strata(ctx, run.ID)
+	return v, err
+}
+
+func (s *server) listRuns(ctx context.Context, project assay.ProjectID, in RunListInput) (page Page[RunRow], err error) {
+	q := store.RunQuery{Project: project, Kind: assay.RunKind(in.Kind)}
+	for _, state := range in.States {
+		q.States = append(q.States, assay.RunState(state))
+	}
+	runs, next, err := s.Store.Runs().List(ctx, q, in.page())
+	if err != nil {
+		return page, err
+	}
+	rows, err := s.rows(ctx, runs)
+	return pageOf(rows, next), err
+}
+
+func (s *Services) rows(ctx context.Context, runs []assay.Run) ([]RunRow, error) {
+	rows := make([]RunRow, len(runs))
+	for i, run := range runs {
+		counts, err := s.Store.Items().Counts(ctx, run.ID, s.Now())
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = RunRow{Run: run, Cancelling: run.Cancelling(), Counts: counts}
+	}
+	return rows, nil
+}
+
+// runView reads a run with what its rows add up to now.
+func (s *server) runView(ctx context.Context, id assay.RunID) (RunView, error) {
+	run, err := s.Store.Runs().Get(ctx, id)
+	if err != nil {
+		return RunView{}, err
+	}
+	return s.view(ctx, run)
+}
+
+func (s *Services) view(ctx context.Context, run assay.Run) (v RunView, err error) {
+	rows, err := s.rows(ctx, []assay.Run{run})
+	if err != nil {
+		return v, err
+	}
+	v.RunRow = rows[0]
+	v.Spend, err = s.Store.Items().Spend(ctx, run.ID)
+	if run.State == assay.RunRunning && run.StartedAt != nil {
+		v.pace(worked(v.Counts), s.Now().Sub(*run.StartedAt))
+	}
+	return v, err
 }

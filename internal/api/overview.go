@@ -1,0 +1,130 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+// Overview is what a person looks at first.
+type Overview struct {
+	At        time.Time   `json:"at"`
+	Owner     OwnerInfo   `json:"owner"`
+	Projects  []Project   `json:"projects" nullable:"false"`
+	Attention []Attention `json:"attention" nullable:"false" doc:"what needs a person, first things first"`
+	Active    []RunView   `json:"active" nullable:"false" doc:"queued, running and paused runs, newest first"`
+	Recent    []RunRow    `json:"recent" nullable:"false" doc:"runs that have ended, newest first"`
+}
+
+// Attention is something that a person must decide.
+type Attention struct {
+	Run      assay.RunID `json:"run,omitempty"`
+	Project  string      `json:"project,omitempty"`
+	Sentence string      `json:"sentence"`
+	Do       string      `json:"do,omitempty" doc:"a command"`
+}
+
+const (
+	overviewRuns  = 20
+	idleAfter     = 5 * time.Minute    // a live run without progress is worth a look
+	failedRecency = 7 * 24 * time.Hour // older failures were seen
+)
+
+func activeStates() []assay.RunState {
+	return []assay.RunState{assay.RunQueued, assay.RunRunning, assay.RunPaused}
+}
+
+func endedStates() []assay.RunState {
+	return []assay.RunState{assay.RunCompleted, assay.RunFailed, assay.RunCancelled, assay.RunStateLost}
+}
+
+// Overview reads what the status page shows.
+func (s *Services) Overview(ctx context.Context) (o Overview, err error) {
+	o = Overview{At: s.Now(), Projects: []Project{}, Attention: []Attention{}, Active: []RunView{}}
+	if o.Owner, err = s.owner(ctx); err != nil {
+		return o, err
+	}
+	projects, err := s.Store.Projects().List(ctx)
+	if err != nil {
+		return o, err
+	}
+	for _, p := range projects {
+		v := projectView(p)
+		totals, err := s.Store.Sessions().Count(ctx, p.ID)
+		if err != nil {
+			return o, err
+		}
+		v.Totals = &totals
+		o.Projects = append(o.Projects, v)
+	}
+	active, _, err := s.Store.Runs().List(ctx, store.RunQuery{States: activeStates()}, store.Page{Limit: overviewRuns})
+	if err != nil {
+		return o, err
+	}
+	for _, run := range active {
+		v, err := s.view(ctx, run)
+		if err != nil {
+			return o, err
+		}
+		o.Active = append(o.Active, v)
+	}
+	ended, _, err := s.Store.Runs().List(ctx, store.RunQuery{States: endedStates()}, store.Page{Limit: overviewRuns})
+	if err != nil {
+		return o, err
+	}
+	if o.Recent, err = s.rows(ctx, ended); err != nil {
+		return o, err
+	}
+	o.attend()
+	return o, nil
+}
+
+// attend fills Attention from the rest: first what stands still until somebody acts.
+func (o *Overview) attend() {
+	for _, r := range o.Active {
+		switch {
+		case r.State == assay.RunPaused && r.WakeAt == nil:
+			o.need(r.Run, "is paused: "+orElse(r.Sentence, "somebody asked for it"), "assay resume "+r.ID.String())
+		case r.State == assay.RunRunning && idleSince(r) != nil && o.At.Sub(*idleSince(r)) > idleAfter:
+			o.need(r.Run, "is alive and idle since "+idleSince(r).Format(time.DateTime)+" UTC", "assay watch "+r.ID.String())
+		}
+	}
+	if !o.Owner.Driving && len(o.Owner.Waiting) > 0 {
+		o.Attention = append(o.Attention, Attention{
+			Sentence: fmt.Sprintf("%d waiting and nobody drives runs", len(o.Owner.Waiting)), Do: "assay serve",
+		})
+	}
+	for _, r := range o.Recent {
+		if r.State == assay.RunFailed && r.EndedAt != nil && o.At.Sub(*r.EndedAt) < failedRecency && !o.retried(r.ID) {
+			o.need(r.Run, "failed: "+orElse(r.Sentence, string(r.Reason)), "assay retry "+r.ID.String())
+		}
+	}
+}
+
+func (o *Overview) need(r assay.Run, sentence, do string) {
+	o.Attention = append(o.Attention, Attention{Run: r.ID, Project: r.Project, Sentence: sentence, Do: do})
+}
+
+func (o *Overview) retried(id assay.RunID) bool {
+	return slices.ContainsFunc(o.Active, func(r RunView) bool { return r.RetryOf == id }) ||
+		slices.ContainsFunc(o.Recent, func(r RunRow) bool { return r.RetryOf == id })
+}
+
+// idleSince is the last progress of a run that grades, or its start.
+func idleSince(r RunView) *time.Time {
+	if r.ProgressAt != nil {
+		return r.ProgressAt
+	}
+	return r.StartedAt
+}
+
+func orElse(s, other string) string {
+	if s != "" {
+		return s
+	}
+	return other
+}
