@@ -1,0 +1,139 @@
+// Package importmap holds which room may import which. It is a test's subject and nothing runs it.
+//
+// It owns the one table of allowed edges, the same as the picture in docs/ARCHITECTURE.md. A room is
+// a folder below internal with all that is inside it; packages of one room import each other freely.
+package importmap
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// room says what one room may import of ours.
+type room struct {
+	nouns bool     // internal/assay
+	rooms []string // other rooms
+	all   bool     // everything: wiring; only wiring and tools import it
+	tool  bool     // nobody imports it
+}
+
+// rooms is the map. What is not in it may not be imported, and a room that it does not know is a
+// finding too: a new room is a decision (docs/adr).
+func rooms() map[string]room {
+	return map[string]room{
+		"cmd":  {all: true, tool: true},
+		"node": {all: true}, // puts the parts of one process together
+
+		"web": {nouns: true, rooms: []string{"api"}},
+		"api": {nouns: true, rooms: []string{"engine", "report", "store", "filter"}},
+
+		"grading": {nouns: true, rooms: []string{"sampling", "judge", "session", "store", "filter", "engine"}},
+		"ingest":  {nouns: true, rooms: []string{"session", "store"}},
+		"judge":   {nouns: true, rooms: []string{"session", "process"}},
+		"engine":  {nouns: true, rooms: []string{"store"}},
+		"report":  {nouns: true, rooms: []string{"stats", "store"}},
+
+		"store":   {nouns: true},
+		"session": {nouns: true},
+		"filter":  {nouns: true},
+		"demo":    {nouns: true},
+		"assay":   {},
+
+		"stats":    {},
+		"sampling": {},
+		"process":  {},
+
+		"bench":       {all: true, tool: true},
+		"docstest":    {all: true, tool: true},
+		"importmap":   {tool: true},
+		"testsummary": {tool: true},
+	}
+}
+
+// check reads the imports of every Go file below root that is not a test and returns one sentence
+// for each that the map does not allow.
+func check(root, module string) ([]string, error) {
+	var findings []string
+	known := rooms()
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && file != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		for _, spec := range parsed.Imports {
+			target, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if target, ours := strings.CutPrefix(target, module+"/"); ours {
+				if why := refuse(known, path.Dir(rel), target); why != "" {
+					findings = append(findings, fmt.Sprintf("%s imports %s: %s", rel, target, why))
+				}
+			}
+		}
+		return nil
+	})
+	slices.Sort(findings)
+	return findings, err
+}
+
+// refuse says why the package from may not import the package to, or "".
+func refuse(known map[string]room, from, to string) string {
+	a, b := roomOf(from), roomOf(to)
+	rule, ok := known[a]
+	_, target := known[b]
+	switch {
+	case !ok:
+		return fmt.Sprintf("the map does not know the room %q", a)
+	case !target:
+		return fmt.Sprintf("the map does not know the room %q", b)
+	case strings.HasSuffix(to, "test") && !strings.HasSuffix(from, "test"):
+		return "it exists for tests only"
+	case known[b].tool && a != b:
+		return "nobody imports commands and tools"
+	case known[b].all && !rule.all:
+		return "only wiring imports wiring"
+	case a == b, rule.all, b == "assay" && rule.nouns, slices.Contains(rule.rooms, b):
+		return ""
+	}
+	return fmt.Sprintf("%s may import %s", a, list(rule))
+}
+
+// roomOf is the folder below internal, or cmd.
+func roomOf(pkg string) string {
+	rest, _ := strings.CutPrefix(pkg, "internal/")
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+func list(r room) string {
+	names := slices.Clone(r.rooms)
+	if r.nouns {
+		names = append(names, "assay")
+	}
+	if len(names) == 0 {
+		return "nothing of ours"
+	}
+	return "only " + strings.Join(names, ", ")
+}

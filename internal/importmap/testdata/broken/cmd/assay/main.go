@@ -1,0 +1,5 @@
+package main
+
+import _ "assay/internal/judge"
+
+func main() {}

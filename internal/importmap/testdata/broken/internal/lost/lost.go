@@ -1,0 +1,3 @@
+package lost
+
+import _ "assay/internal/assay"

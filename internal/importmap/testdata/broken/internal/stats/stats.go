@@ -1,0 +1,7 @@
+package stats
+
+import (
+	_ "assay/cmd/assay"
+	_ "assay/internal/assay"
+	_ "math"
+)

@@ -1,0 +1,3 @@
+package stats
+
+import _ "assay/internal/judge"
