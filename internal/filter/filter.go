@@ -17,12 +17,6 @@ import (
 	"assay/internal/assay"
 )
 
-// Bounds of an expression. The cost is CEL's own measure, about one per step and per ten bytes of text.
-const (
-	maxLength = 4 << 10
-	maxCost   = 100_000
-)
-
 // Filter is a compiled expression. It is safe for concurrent use.
 type Filter struct {
 	program cel.Program
@@ -97,7 +91,7 @@ func Compile(expr string) (*Filter, error) {
 	if !ast.OutputType().IsExactType(cel.BoolType) {
 		return nil, refuse("the filter gives a value of type %s; it must say true or false, for instance by a comparison", ast.OutputType())
 	}
-	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	program, err := env.Program(ast, append(limited(env, ast), cel.EvalOptions(cel.OptOptimize))...)
 	if err != nil {
 		return nil, refuse("filter: %s", err)
 	}

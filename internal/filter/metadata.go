@@ -13,13 +13,13 @@ import (
 // metadata gives the scalars of the first turn. Whole numbers are ints, others doubles; CEL compares
 // the two by value.
 func metadata(h *assay.Head) any {
-	values := make(map[ref.Val]ref.Val, len(h.Metadata))
+	values := make(map[string]any, len(h.Metadata))
 	for k, raw := range h.Metadata {
 		if v := scalar(raw); v != nil {
-			values[types.String(k)] = v
+			values[k] = v
 		}
 	}
-	return types.NewRefValMap(types.DefaultTypeAdapter, values)
+	return values
 }
 
 func scalar(raw json.RawMessage) ref.Val {
