@@ -53,7 +53,7 @@ var topics = []topic{
 
 var items = []item{
 	{"TENT-2", "two-person example tent", 189}, {"BOOT-42", "sample hiking boots", 129}, {"JACK-M", "demo rain jacket", 99},
-	{"PACK-40", "placeholder backpack", 110}, {"STOV-1", "imaginary camping stove", 59}, {"LAMP-3", "fictional head lamp", 35},
+	{"PACK-40", "sample backpack", 110}, {"STOV-1", "imaginary camping stove", 59}, {"LAMP-3", "fictional head lamp", 35},
 	{"BAG-0C", "made-up sleeping bag", 149}, {"BOTT-1", "pretend steel bottle", 24}, {"ROPE-60", "invented climbing rope", 135},
 }
 

@@ -10,7 +10,6 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,45 +56,53 @@ func rooms() map[string]room {
 	}
 }
 
-// check reads the imports of every Go file below root that is not a test and returns one sentence
-// for each that the map does not allow.
-func check(root, module string) ([]string, error) {
+// check reads the imports of every Go file in tree that is not a test and returns one sentence for
+// each that the map does not allow.
+func check(tree fs.FS, module string) ([]string, error) {
 	var findings []string
 	known := rooms()
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && file != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules") {
-			return filepath.SkipDir
+		if d.IsDir() && file != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules") {
+			return fs.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			return nil
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, file)
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
-		for _, spec := range parsed.Imports {
-			target, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				return err
-			}
-			if target, ours := strings.CutPrefix(target, module+"/"); ours {
-				if why := refuse(known, path.Dir(rel), target); why != "" {
-					findings = append(findings, fmt.Sprintf("%s imports %s: %s", rel, target, why))
-				}
+		targets, err := imports(tree, file, module)
+		for _, target := range targets {
+			if why := refuse(known, path.Dir(file), target); why != "" {
+				findings = append(findings, fmt.Sprintf("%s imports %s: %s", file, target, why))
 			}
 		}
-		return nil
+		return err
 	})
 	slices.Sort(findings)
 	return findings, err
+}
+
+// imports lists what a file imports of ours, without the module's name.
+func imports(tree fs.FS, file, module string) (out []string, err error) {
+	source, err := fs.ReadFile(tree, file)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	for _, spec := range parsed.Imports {
+		target, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		if target, ours := strings.CutPrefix(target, module+"/"); ours {
+			out = append(out, target)
+		}
+	}
+	return out, nil
 }
 
 // refuse says why the package from may not import the package to, or "".

@@ -1,0 +1,35 @@
+# What a person and CI call. Everything is done by the Go toolchain; nothing is downloaded but modules.
+
+GO      ?= go
+FUZZ    ?= 2s     # each fuzz target runs this long in make test
+TIMEOUT ?= 9m     # of one package's tests
+ONCE    ?=        # make run ONCE=1 ends after the report
+DATA    ?= assay-data/demo
+
+.PHONY: build run test check bench generate race clean
+
+build: ## bin/assay
+	$(GO) build -o bin/assay ./cmd/assay
+
+run: build ## the demo: sessions are made, graded and reported; then it serves until Ctrl-C
+	bin/assay demo --data $(DATA) $(if $(ONCE),--once)
+
+test: check ## what CI runs: checks, every test, every fuzz target for a short time, and what was skipped
+	$(GO) run ./internal/testsummary -fuzz $(FUZZ) -- -timeout $(TIMEOUT) ./...
+
+check: ## gofmt, go vet, the import map
+	@unformatted=$$(gofmt -l cmd internal); if [ -n "$$unformatted" ]; then echo "gofmt these files:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) test ./internal/importmap
+
+bench: ## the speed table
+	$(GO) run ./internal/bench
+
+generate: ## what is made from the code: docs
+	$(GO) generate ./...
+
+race: ## every test under the race detector; needs gcc
+	$(GO) test -race -timeout 30m ./...
+
+clean:
+	rm -rf bin assay-data/demo

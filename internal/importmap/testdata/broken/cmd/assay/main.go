@@ -1,5 +1,0 @@
-package main
-
-import _ "assay/internal/judge"
-
-func main() {}

@@ -1,3 +1,0 @@
-package lost
-
-import _ "assay/internal/assay"

@@ -1,7 +1,0 @@
-package stats
-
-import (
-	_ "assay/cmd/assay"
-	_ "assay/internal/assay"
-	_ "math"
-)

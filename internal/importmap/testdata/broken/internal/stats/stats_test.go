@@ -1,3 +1,0 @@
-package stats
-
-import _ "assay/internal/judge"

@@ -1,3 +1,0 @@
-package storetest
-
-import _ "assay/internal/store"
