@@ -1,0 +1,115 @@
+package web_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+	"assay/internal/web"
+)
+
+func serve(t *testing.T, o api.Overview, err error) *httptest.Server {
+	t.Helper()
+	overview := func(context.Context) (api.Overview, error) { return o, err }
+	srv := httptest.NewServer(web.New(overview, http.NotFoundHandler()))
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func get(t *testing.T, url string) (*http.Response, string) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(raw)
+}
+
+func overview() api.Overview {
+	started := time.Date(2026, 7, 1, 22, 30, 0, 0, time.UTC)
+	ended := started.Add(time.Hour)
+	rate, left := 12.5, 80.0
+	settings := assay.DefaultSettings()
+	settings.Zone = "Europe/Berlin"
+	run := func(id assay.RunID, state assay.RunState) assay.Run {
+		return assay.Run{ID: id, Project: "default", State: state, StartedAt: &started, Concurrency: 10,
+			Spec: assay.GradeSpec{Settings: settings, Judges: []assay.RunJudge{{Name: "<script>alert(1)</script>"}}}}
+	}
+	active := run(7, assay.RunRunning)
+	active.Phase = assay.PhaseGrading
+	over := run(6, assay.RunFailed)
+	over.EndedAt = &ended
+	return api.Overview{
+		At: ended, Owner: api.OwnerInfo{PID: 42, Version: "v1"},
+		Projects:  []api.Project{{Name: "default", Settings: settings}},
+		Attention: []api.Attention{{Run: 6, Project: "default", Sentence: "failed: nothing graded", Do: "assay retry r6"}},
+		Active: []api.RunView{{RunRow: api.RunRow{Run: active, Counts: assay.Counts{Total: 2000, Pending: 1000, Graded: 990, Errored: 10, Reused: 5}},
+			Rate: &rate, Left: &left, Spend: assay.Spend{Attempts: 1200, UnknownCosts: 1200}}},
+		Recent: []api.RunRow{{Run: over}},
+	}
+}
+
+func TestPage(t *testing.T) {
+	srv := serve(t, overview(), nil)
+	resp, body := get(t, srv.URL)
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("status %s", resp.Status)
+	}
+	for _, want := range []string{
+		"Needs a person", "assay retry r6", "Nobody drives runs",
+		`<progress max="2000" value="1000"`, "990 of 2,000 graded, 5 of them reused, 10 errored",
+		"12.5 items/s, about 1m20s left", "1,200 calls, USD unknown",
+		"2026-07-02 00:30 CEST", `href="/openapi.json"`, "&lt;script&gt;alert(1)&lt;/script&gt;",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if first, rest := strings.Index(body, "Needs a person"), strings.Index(body, `id="active"`); first > rest {
+		t.Error("what needs a person does not come first")
+	}
+	for _, never := range []string{"<script", " style=", "http://", "https://"} {
+		if strings.Contains(body, never) {
+			t.Errorf("the page holds %q", never)
+		}
+	}
+}
+
+func TestPageIsProtected(t *testing.T) {
+	srv := serve(t, overview(), nil)
+	for _, path := range []string{"/", "/style.css", "/icon.svg"} {
+		resp, _ := get(t, srv.URL+path)
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", path, resp.Status)
+		}
+		csp := resp.Header.Get("Content-Security-Policy")
+		if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: policy %q", path, csp)
+		}
+	}
+}
+
+func TestPageOfAnEmptyStore(t *testing.T) {
+	_, body := get(t, serve(t, api.Overview{}, nil).URL)
+	if !strings.Contains(body, "Nothing runs.") || strings.Contains(body, "Recent runs") || strings.Contains(body, "Needs a person") {
+		t.Errorf("page of an empty store:\n%s", body)
+	}
+}
+
+func TestPageKeepsInternalErrorsToItself(t *testing.T) {
+	resp, body := get(t, serve(t, api.Overview{}, io.ErrUnexpectedEOF).URL)
+	if resp.StatusCode != http.StatusInternalServerError || strings.Contains(body, io.ErrUnexpectedEOF.Error()) {
+		t.Errorf("%s:\n%s", resp.Status, body)
+	}
+}

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+// words are what the template calls to put values into words.
+func words() template.FuncMap {
+	return template.FuncMap{
+		"count": count, "when": when, "state": state, "judges": judges, "ended": ended, "counts": counts,
+		"pace": pace, "spend": spend, "frame": frame, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
+	}
+}
+
+// count writes n with a comma after every three digits.
+func count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// when writes a time in the run's zone and names the zone.
+func when(t *time.Time, r assay.Run) string {
+	if t == nil {
+		return ""
+	}
+	zone, err := time.LoadLocation(r.Spec.Settings.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return t.In(zone).Format("2006-01-02 15:04 MST")
+}
+
+// state is what a person calls the state of a run.
+func state(r assay.Run) string {
+	switch {
+	case r.Cancelling():
+		return "cancelling"
+	case r.State == assay.RunRunning && r.Phase != assay.PhaseNone:
+		return string(r.Phase)
+	case r.Partial:
+		return string(r.State) + ", partial"
+	}
+	return string(r.State)
+}
+
+func judges(r assay.Run) string {
+	names := make([]string, len(r.Spec.Judges))
+	for i, j := range r.Spec.Judges {
+		names[i] = j.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// frame says which sessions a run is about.
+func frame(r assay.Run) string {
+	f := r.Spec.Frame
+	var parts []string
+	add := func(format string, a ...any) { parts = append(parts, fmt.Sprintf(format, a...)) }
+	if f.Session != "" {
+		add("session %s", f.Session)
+	}
+	if f.From != nil {
+		add("from %s", when(f.From, r))
+	}
+	if f.To != nil {
+		add("to %s", when(f.To, r))
+	}
+	if f.Set != "" {
+		add("set %s", f.Set)
+	}
+	if f.Labelled {
+		add("labelled")
+	}
+	if f.Filter != "" {
+		add("where %s", f.Filter)
+	}
+	if len(parts) == 0 {
+		return "all sessions"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func ended(c assay.Counts) int64 { return c.Total - c.Pending }
+
+// counts says how items ended, leaving out what is zero.
+func counts(c assay.Counts) string {
+	parts := []string{fmt.Sprintf("%s of %s graded", count(c.Graded), count(c.Total))}
+	for _, p := range []struct {
+		n    int64
+		word string
+	}{
+		{c.Reused, "of them reused"}, {c.Errored, "errored"}, {c.Ungradable, "ungradable"}, {c.Cancelled, "cancelled"},
+		{c.Abandoned, "abandoned"}, {c.InFlight, "in flight"}, {c.Waiting, "waiting"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, count(p.n)+" "+p.word)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// pace is the rate and what is left at it; nothing where it is not known.
+func pace(v api.RunView) string {
+	if v.Rate == nil || v.Left == nil {
+		return ""
+	}
+	left := time.Duration(*v.Left * float64(time.Second)).Round(time.Second)
+	return fmt.Sprintf("%.1f items/s, about %s left", *v.Rate, left)
+}
+
+// spend says what attempts used. A price that is not known is unknown, never 0.
+func spend(s assay.Spend) string {
+	if s.Attempts == 0 {
+		return "no calls"
+	}
+	out := count(s.Attempts) + " calls"
+	if s.Usage.Known {
+		out += ", " + count(s.Usage.Input+s.Usage.Output) + " tokens"
+	}
+	switch {
+	case s.UnknownCosts == 0:
+		out += fmt.Sprintf(", %.2f USD", float64(s.CostMicros)/1e6)
+	case s.CostMicros > 0:
+		out += fmt.Sprintf(", %.2f USD and %s calls of unknown price", float64(s.CostMicros)/1e6, count(s.UnknownCosts))
+	default:
+		out += ", USD unknown"
+	}
+	return out
+}
