@@ -61,4 +61,3 @@ func errClosed() error {
 func notFound(format string, args ...any) *assay.Error {
 	return assay.Errorf(assay.CodeNotFound, format, args...)
 }
-

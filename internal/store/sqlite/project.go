@@ -75,7 +75,7 @@ func (p projects) Update(ctx context.Context, id assay.ProjectID, s assay.Settin
 func (p projects) Rekeyed(ctx context.Context, id assay.ProjectID, s assay.Settings) (done bool, err error) {
 	err = p.s.write.do(ctx, forAsk, func(t tx) error {
 		project, err := getProject(ctx, t.conn, id)
-		if err != nil || project.Settings != s {
+		if err != nil || toJSON(project.Settings) != toJSON(s) {
 			return err
 		}
 		done = true
@@ -132,15 +132,15 @@ func (p projects) Delete(ctx context.Context, id assay.ProjectID) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := p.empty(ctx, id); err != nil {
+		if err := p.remove(ctx, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-
-// deletions empty a project, children first; each takes the project and the size of a batch.
+// deletions remove a project, children first; each takes the project and the size of a batch. The
+// sessions are gone by then.
 var deletions = [...]string{
 	"DELETE FROM labels WHERE id IN (SELECT id FROM labels WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM set_members WHERE (set_id, session_key) IN (SELECT m.set_id, m.session_key FROM sets s JOIN set_members m ON m.set_id = s.id WHERE s.project_id = ? LIMIT ?)",
@@ -158,9 +158,6 @@ var deletions = [...]string{
 	"DELETE FROM judge_changes WHERE id IN (SELECT id FROM judge_changes WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM judges WHERE (project_id, name) IN (SELECT project_id, name FROM judges WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM judge_versions WHERE (project_id, hash) IN (SELECT project_id, hash FROM judge_versions WHERE project_id = ? LIMIT ?)",
-	"DELETE FROM bodies WHERE content_id IN (SELECT b.content_id FROM sessions s JOIN contents c ON c.session_key = s.id JOIN bodies b ON b.content_id = c.id WHERE s.project_id = ? LIMIT ?)",
-	"DELETE FROM contents WHERE id IN (SELECT c.id FROM sessions s JOIN contents c ON c.session_key = s.id WHERE s.project_id = ? LIMIT ?)",
-	"DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM rejects WHERE (import_id, no) IN (SELECT r.import_id, r.no FROM imports i JOIN rejects r ON r.import_id = i.id WHERE i.project_id = ? LIMIT ?)",
 	"DELETE FROM imports WHERE id IN (SELECT id FROM imports WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM projects WHERE id IN (SELECT id FROM projects WHERE id = ? LIMIT ?)",
@@ -168,16 +165,49 @@ var deletions = [...]string{
 
 const deleteBatch = 1000
 
-func (p projects) empty(ctx context.Context, id assay.ProjectID) error {
+func (p projects) remove(ctx context.Context, id assay.ProjectID) error {
+	if err := p.inBatches(ctx, func(t tx) (int64, error) { return removeSessions(ctx, t, id) }); err != nil {
+		return err
+	}
 	for _, query := range deletions {
-		for n := int64(1); n > 0; {
-			if err := p.s.write.do(ctx, forImport, func(t tx) (err error) {
-				n, err = t.exec(query, id, deleteBatch)
-				return err
-			}); err != nil {
-				return err
-			}
+		if err := p.inBatches(ctx, func(t tx) (int64, error) { return t.exec(query, id, deleteBatch) }); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// inBatches repeats f, a transaction each time, until it finds nothing more to do.
+func (p projects) inBatches(ctx context.Context, f func(tx) (int64, error)) error {
+	for n := int64(1); n > 0; {
+		if err := p.s.write.do(ctx, forImport, func(t tx) (err error) {
+			n, err = f(t)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeSessions removes some sessions with all that hangs on them.
+func removeSessions(ctx context.Context, t tx, project assay.ProjectID) (int64, error) {
+	var keys []int64
+	if err := t.query(ctx, func(r row) error { keys = append(keys, r.int(0)); return nil },
+		"SELECT id FROM sessions WHERE project_id = ? LIMIT ?", project, deleteBatch/2); err != nil {
+		return 0, err
+	}
+	for _, key := range keys {
+		for _, query := range [...]string{
+			"DELETE FROM labels WHERE content_id IN (SELECT id FROM contents WHERE session_key = ?)",
+			"DELETE FROM bodies WHERE content_id IN (SELECT id FROM contents WHERE session_key = ?)",
+			"DELETE FROM contents WHERE session_key = ?",
+			"DELETE FROM sessions WHERE id = ?",
+		} {
+			if _, err := t.exec(query, key); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return int64(len(keys)), nil
 }

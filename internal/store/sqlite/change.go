@@ -1,0 +1,192 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+// edit changes a run's row inside one transaction: f sees the row and says how, and the row comes
+// back as it is afterwards.
+func (r runs) edit(ctx context.Context, p priority, id assay.RunID, f func(tx, assay.Run) error) (run assay.Run, err error) {
+	err = r.s.write.do(ctx, p, func(t tx) error {
+		before, err := getRun(ctx, t.conn, id)
+		if err != nil {
+			return err
+		}
+		if err := f(t, before); err != nil {
+			return err
+		}
+		run, err = getRun(ctx, t.conn, id)
+		return err
+	})
+	return run, err
+}
+
+func refuse(run assay.Run, what string) error {
+	return assay.Errorf(assay.CodeRefused, "run %s is %s: %s", run.ID, run.State, what).
+		WithHint("`assay runs show %s` tells more", run.ID).
+		With("run", run.ID.String()).With("state", string(run.State))
+}
+
+func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.Time) (assay.Run, error) {
+	return r.edit(ctx, forAsk, id, func(t tx, run assay.Run) (err error) {
+		if run.State.Terminal() {
+			return nil
+		}
+		switch ask {
+		case store.AskCancel:
+			_, err = t.exec("UPDATE runs SET cancel_requested_at = ?, revision = revision + 1 WHERE id = ? AND cancel_requested_at IS NULL", now, id)
+		case store.AskCancelNow:
+			_, err = t.exec(`UPDATE runs SET cancel_requested_at = coalesce(cancel_requested_at, ?), cancel_now = 1, revision = revision + 1
+				WHERE id = ? AND (cancel_requested_at IS NULL OR NOT cancel_now)`, now, id)
+		case store.AskPause:
+			_, err = t.exec("UPDATE runs SET pause_requested_at = ?, revision = revision + 1 WHERE id = ? AND pause_requested_at IS NULL", now, id)
+		case store.AskEnd:
+			_, err = t.exec("UPDATE runs SET end_requested_at = ?, revision = revision + 1 WHERE id = ? AND end_requested_at IS NULL", now, id)
+		default:
+			err = assay.Errorf(assay.CodeInternal, "ask %d is not known", ask)
+		}
+		return err
+	})
+}
+
+func (r runs) SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.Run, error) {
+	return r.edit(ctx, forAsk, id, func(t tx, run assay.Run) error {
+		if run.State.Terminal() {
+			return refuse(run, "its concurrency cannot change any more")
+		}
+		_, err := t.exec("UPDATE runs SET concurrency = ?, revision = revision + 1 WHERE id = ?", n, id)
+		return err
+	})
+}
+
+func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay.Run, error) {
+	return r.edit(ctx, forAsk, id, func(t tx, run assay.Run) error {
+		if err := allowed(run, c); err != nil {
+			return err
+		}
+		var ended *time.Time
+		if c.To.Terminal() {
+			ended = &c.Now
+			if _, err := t.exec("DELETE FROM run_keys WHERE run_id = ?", id); err != nil {
+				return err
+			}
+		}
+		_, err := t.exec(`UPDATE runs SET state = ?, phase = CASE WHEN ? = '' THEN phase ELSE ? END, reason = ?, sentence = ?,
+			partial = partial OR ?, wake_at = ?, pause_requested_at = CASE WHEN ? THEN NULL ELSE pause_requested_at END,
+			ended_at = ?, revision = revision + 1 WHERE id = ?`,
+			c.To, c.Phase, c.Phase, c.Reason, c.Sentence, c.Partial, c.WakeAt, c.ClearPause, ended, id)
+		return err
+	})
+}
+
+// allowed says whether the row's present content lets c happen.
+func allowed(run assay.Run, c store.Change) error {
+	switch {
+	case c.Epoch != nil && *c.Epoch != run.Epoch:
+		return assay.ErrLost
+	case run.State.Terminal():
+		return refuse(run, "it has ended and never changes again")
+	case !slices.Contains(c.From, run.State):
+		return refuse(run, "it cannot become "+string(c.To)+" from there")
+	case run.CancelRequestedAt != nil && (c.To == assay.RunPaused || (c.To.Terminal() && c.To != assay.RunCancelled)):
+		return refuse(run, "a cancel was asked for, so it cannot become "+string(c.To))
+	}
+	return nil
+}
+
+func (r runs) TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool, now time.Time) (assay.Run, error) {
+	return r.edit(ctx, forAsk, id, func(t tx, run assay.Run) error {
+		if run.Epoch != epoch {
+			return assay.ErrLost
+		}
+		if run.State != assay.RunQueued && run.State != assay.RunRunning {
+			return refuse(run, "nobody can take it up")
+		}
+		if dead {
+			if err := bury(ctx, t, id); err != nil {
+				return err
+			}
+		}
+		_, err := t.exec(`UPDATE runs SET state = 'running', phase = CASE WHEN phase = '' THEN ? ELSE phase END, reason = '', sentence = '',
+			epoch = epoch + 1, stalls = stalls + ?, wake_at = NULL, started_at = coalesce(started_at, ?), heartbeat_at = ?,
+			revision = revision + 1 WHERE id = ?`, assay.PhasePlanning, dead, now, now, id)
+		return err
+	})
+}
+
+// bury marks what was in flight when a driver died.
+func bury(ctx context.Context, t tx, id assay.RunID) error {
+	type open struct {
+		seq, n int64
+		alone  bool
+	}
+	var list []open
+	if err := t.query(ctx, func(r row) error { list = append(list, open{r.int(0), r.int(1), r.bool(2)}); return nil },
+		"SELECT seq, n, alone FROM attempts WHERE run_id = ? AND status = 'open'", id); err != nil {
+		return err
+	}
+	for _, o := range list {
+		if _, err := t.exec("UPDATE attempts SET status = 'unknown', class = ? WHERE run_id = ? AND seq = ? AND n = ?", assay.ClassUnknown, id, o.seq, o.n); err != nil {
+			return err
+		}
+		if _, err := t.exec("UPDATE items SET crashes = crashes + ?, alone = alone + ? WHERE run_id = ? AND seq = ?", !o.alone, o.alone, id, o.seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r runs) Beat(ctx context.Context, f store.Fence, now time.Time) (control assay.RunControl, err error) {
+	err = r.s.write.do(ctx, forBeat, func(t tx) error {
+		control, err = beat(ctx, t, f, now)
+		return err
+	})
+	return control, err
+}
+
+const controlColumns = "cancel_requested_at IS NOT NULL, cancel_now, pause_requested_at IS NOT NULL, end_requested_at IS NOT NULL, concurrency, revision"
+
+func scanControl(r row) assay.RunControl {
+	return assay.RunControl{Cancel: r.bool(0), Now: r.bool(1), Pause: r.bool(2), End: r.bool(3), Concurrency: int(r.int(4)), Revision: r.int(5)}
+}
+
+// beat is the fence of a transaction that says that the driver lives: ErrLost when the claim is gone.
+func beat(ctx context.Context, t tx, f store.Fence, now time.Time) (control assay.RunControl, err error) {
+	held, err := t.first(ctx, func(r row) error { control = scanControl(r); return nil },
+		"UPDATE runs SET heartbeat_at = ?, revision = revision + 1 WHERE id = ? AND epoch = ? AND state IN (SELECT value FROM json_each(?)) RETURNING "+controlColumns,
+		now, f.Run, f.Epoch, fenceStates(f))
+	if err == nil && !held {
+		err = assay.ErrLost
+	}
+	return control, err
+}
+
+func fenceStates(f store.Fence) string {
+	if f.States == nil {
+		return `["running"]`
+	}
+	return stateList(f.States)
+}
+
+// hold is the fence of every other transaction. BEGIN IMMEDIATE has locked the row with the rest.
+func hold(ctx context.Context, c *conn, f store.Fence) (control assay.RunControl, err error) {
+	held, err := c.first(ctx, func(r row) error { control = scanControl(r); return nil },
+		"SELECT "+controlColumns+" FROM runs WHERE id = ? AND epoch = ? AND state IN (SELECT value FROM json_each(?))", f.Run, f.Epoch, fenceStates(f))
+	if err == nil && !held {
+		err = assay.ErrLost
+	}
+	return control, err
+}
+
+func (r runs) Control(ctx context.Context, f store.Fence) (control assay.RunControl, err error) {
+	err = r.s.read.do(ctx, func(c *conn) error {
+		control, err = hold(ctx, c, f)
+		return err
+	})
+	return control, err
+}

@@ -1,0 +1,187 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (control assay.RunControl, err error) {
+	err = i.s.write.do(ctx, forCommit, func(t tx) error {
+		if control, err = beat(ctx, t, f, b.Now); err != nil {
+			return err
+		}
+		w := batchWriter{t: t, run: int64(f.Run), now: b.Now.UnixMicro(), closed: closeAttempts.on(t), opened: openAttempts.on(t), findings: insertVerdicts.on(t)}
+		if err := w.write(b); err != nil || w.ended == 0 {
+			return err
+		}
+		_, err := t.exec("UPDATE runs SET progress_at = ?, stalls = 0 WHERE id = ?", b.Now, f.Run)
+		return err
+	})
+	return control, err
+}
+
+var (
+	openAttempts  = newMulti("INSERT INTO attempts (run_id, seq, n, epoch, status, alone, opened_at, wait) VALUES ", 8, "")
+	closeAttempts = newMulti("INSERT INTO attempts ("+attemptColumns+") VALUES ", 24,
+		" ON CONFLICT (run_id, seq, n) DO UPDATE SET "+attemptFacts+" WHERE status <> 'done'")
+	insertVerdicts = newMulti(`INSERT INTO verdicts (run_id, seq, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason,
+		evidence) VALUES `, 12, "")
+)
+
+// attemptFacts are what is known once a call has returned; the rest was known when it was opened.
+const attemptFacts = `status = excluded.status, class = excluded.class, late = excluded.late, call_at = excluded.call_at,
+	ended_at = excluded.ended_at, http_status = excluded.http_status, retry_after = excluded.retry_after,
+	usage_known = excluded.usage_known, input = excluded.input, cached = excluded.cached, output = excluded.output,
+	reasoning = excluded.reasoning, cost_micros = excluded.cost_micros, model = excluded.model, fingerprint = excluded.fingerprint,
+	error = excluded.error, raw = excluded.raw`
+
+// batchWriter writes one batch inside its transaction.
+type batchWriter struct {
+	t                        tx
+	run, now                 int64
+	closed, opened, findings *rowWriter
+	ended                    int
+}
+
+func (w *batchWriter) write(b store.Batch) error {
+	for i := range b.Done {
+		if err := w.done(&b.Done[i]); err != nil {
+			return err
+		}
+	}
+	for _, e := range b.End {
+		if err := w.end(e); err != nil {
+			return err
+		}
+	}
+	for i := range b.Open {
+		a := &b.Open[i]
+		if err := w.opened.add(w.run, a.Seq, int64(a.N), a.Epoch, string(assay.AttemptOpen), a.Alone, a.OpenedAt, int64(a.Wait)); err != nil {
+			return err
+		}
+	}
+	for _, rows := range [...]*rowWriter{w.closed, w.findings, w.opened} {
+		if err := rows.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *batchWriter) done(o *store.Outcome) error {
+	if err := addAttempt(w.closed, &o.Attempt, assay.AttemptDone, false); err != nil {
+		return err
+	}
+	if o.State == assay.ItemPending {
+		_, err := w.t.exec("UPDATE items SET counted = counted + ?, not_before = ?, error = ? WHERE run_id = ? AND seq = ? AND state = 'pending'",
+			o.Counted, o.NotBefore, o.Error, w.run, o.Attempt.Seq)
+		return err
+	}
+	var pass, originRun, originSeq any
+	if o.State == assay.ItemGraded {
+		pass, originRun, originSeq = o.Pass, w.run, o.Attempt.Seq
+	}
+	changed, err := w.t.exec(`UPDATE items SET state = ?, class = ?, error = ?, pass = ?, counted = counted + ?, not_before = NULL,
+		origin_run = ?, origin_seq = ?, ended_at = ? WHERE run_id = ? AND seq = ? AND state = 'pending'`,
+		string(o.State), string(o.Class), o.Error, pass, o.Counted, originRun, originSeq, w.now, w.run, o.Attempt.Seq)
+	if err != nil || changed == 0 {
+		return err
+	}
+	w.ended++
+	if o.State != assay.ItemGraded {
+		return nil
+	}
+	for unit := range o.Answers {
+		if err := w.answer(o.Attempt.Seq, unit, &o.Answers[unit]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer stores one unit's answer: a row for each finding, or one row that says that there is none.
+func (w *batchWriter) answer(seq int64, unit int, a *assay.Answer) error {
+	if len(a.Findings) == 0 {
+		return w.findings.add(w.run, seq, a.Unit, "", unit, 0, a.Pass, nil, a.Findings != nil, false, "", nil)
+	}
+	for no := range a.Findings {
+		f := &a.Findings[no]
+		var evidence any
+		if f.Evidence != nil {
+			text, err := json.Marshal(f.Evidence)
+			if err != nil {
+				return assay.Errorf(assay.CodeInternal, "encode evidence: %w", err)
+			}
+			evidence = string(text)
+		}
+		if err := w.findings.add(w.run, seq, a.Unit, f.Criterion, unit, no, a.Pass, f.Value, f.Applies, f.Abstained, f.Reason, evidence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *batchWriter) end(e store.EndItem) error {
+	changed, err := w.t.exec(`UPDATE items SET state = ?, class = ?, error = ?, not_before = NULL, ended_at = ?
+		WHERE run_id = ? AND seq = ? AND state = 'pending'`, string(e.State), string(e.Class), e.Error, w.now, w.run, e.Seq)
+	w.ended += int(changed)
+	return err
+}
+
+func addAttempt(w *rowWriter, a *assay.Attempt, status assay.AttemptStatus, late bool) error {
+	return w.add(int64(a.Run), a.Seq, int64(a.N), a.Epoch, string(status), string(a.Class), a.Alone, late, a.OpenedAt, int64(a.Wait),
+		a.CallAt, a.EndedAt, int64(a.HTTPStatus), int64(a.RetryAfter), a.Usage.Known, a.Usage.Input, a.Usage.Cached, a.Usage.Output,
+		a.Usage.Reasoning, a.CostMicros, a.Model, a.Fingerprint, a.Error, a.Raw)
+}
+
+func (i items) Late(ctx context.Context, attempts []assay.Attempt) error {
+	return i.s.write.do(ctx, forCommit, func(t tx) error {
+		w := closeAttempts.on(t)
+		for j := range attempts {
+			if err := addAttempt(w, &attempts[j], assay.AttemptDone, true); err != nil {
+				return err
+			}
+		}
+		return w.flush()
+	})
+}
+
+// restBatch bounds one transaction of EndRest.
+const restBatch = 2000
+
+// EndRest finds what is pending outside the write transactions, going on where it stopped, so that
+// ended items are passed over once.
+func (i items) EndRest(ctx context.Context, f store.Fence, to assay.ItemState, limit int, now time.Time) (ended int64, err error) {
+	for after := int64(0); ended < int64(limit); {
+		var seqs []int64
+		if err := i.s.read.do(ctx, func(c *conn) error {
+			return c.query(ctx, func(r row) error { seqs = append(seqs, r.int(0)); return nil },
+				`SELECT seq FROM items i WHERE run_id = ? AND seq > ? AND state = 'pending'
+				AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run_id = i.run_id AND a.seq = i.seq AND a.status = 'open' AND a.epoch = ?)
+				ORDER BY seq LIMIT ?`, f.Run, after, f.Epoch, min(restBatch, int64(limit)-ended))
+		}); err != nil {
+			return ended, err
+		}
+		// Without anything to end the fence is still asked, so that a lost claim is told.
+		if err := i.s.fenced(ctx, forAsk, f, func(t tx) error {
+			for _, seq := range seqs {
+				n, err := t.exec(`UPDATE items SET state = ?, not_before = NULL, ended_at = ? WHERE run_id = ? AND seq = ? AND state = 'pending'
+					AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run_id = ? AND a.seq = ? AND a.status = 'open' AND a.epoch = ?)`,
+					to, now, f.Run, seq, f.Run, seq, f.Epoch)
+				if err != nil {
+					return err
+				}
+				ended += n
+			}
+			return nil
+		}); err != nil || len(seqs) == 0 {
+			return ended, err
+		}
+		after = seqs[len(seqs)-1]
+	}
+	return ended, nil
+}

@@ -1,0 +1,126 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+type items struct{ s *Store }
+
+const itemColumns = `i.run_id, i.seq, i.session_key, i.content_id, i.stratum, i.judge, i.repeat, i.state, i.class, i.error, i.pass,
+	i.not_before, i.counted, i.crashes, i.alone, i.origin_run, i.origin_seq, i.ended_at,
+	(SELECT coalesce(max(a.n), 0) FROM attempts a WHERE a.run_id = i.run_id AND a.seq = i.seq)`
+
+func scanItem(r row) assay.Item {
+	item := assay.Item{
+		Run: assay.RunID(r.int(0)), Seq: r.int(1), Session: assay.SessionKey(r.int(2)), Content: assay.ContentKey(r.int(3)),
+		Stratum: int(r.int(4)), Judge: int(r.int(5)), Repeat: int(r.int(6)), State: assay.ItemState(r.text(7)),
+		Class: assay.Class(r.text(8)), Error: r.text(9), Pass: r.boolPtr(10), NotBefore: r.timePtr(11), Counted: int(r.int(12)),
+		Crashes: int(r.int(13)), Alone: int(r.int(14)), EndedAt: r.timePtr(17), Attempts: int(r.int(18)),
+	}
+	if r[15] != nil {
+		item.Origin = &assay.Origin{Run: assay.RunID(r.int(15)), Seq: r.int(16)}
+	}
+	return item
+}
+
+func (i items) Pending(ctx context.Context, run assay.RunID, after int64, limit int) (list []assay.Item, err error) {
+	err = i.s.read.do(ctx, func(c *conn) error {
+		return c.query(ctx, func(r row) error { list = append(list, scanItem(r)); return nil },
+			"SELECT "+itemColumns+" FROM items i WHERE i.run_id = ? AND i.seq > ? AND i.state = 'pending' ORDER BY i.seq LIMIT ?", run, after, limit)
+	})
+	return list, err
+}
+
+func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p store.Page) (list []assay.Item, next string, err error) {
+	var after int64
+	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+		return nil, "", err
+	}
+	var where clause
+	where.sql.WriteString("i.run_id = ? AND i.seq > ?")
+	where.args = append(where.args, run, after)
+	if q.State != "" {
+		where.and("i.state = ?", q.State)
+	}
+	if q.Class != "" {
+		where.and("i.class = ?", q.Class)
+	}
+	limit := limitOf(p)
+	err = i.s.read.do(ctx, func(c *conn) error {
+		return c.query(ctx, func(r row) error {
+			item := scanItem(r)
+			item.UserID, item.SessionID = r.text(19), r.text(20)
+			list = append(list, item)
+			return nil
+		}, "SELECT "+itemColumns+", s.user_id, s.session_id FROM items i LEFT JOIN sessions s ON s.id = i.session_key WHERE "+
+			where.sql.String()+" ORDER BY i.seq LIMIT ?", append(where.args, limit+1)...)
+	})
+	list, next = page(list, limit, func(i assay.Item) any { return i.Seq })
+	return list, next, err
+}
+
+func (i items) Counts(ctx context.Context, run assay.RunID, now time.Time) (n assay.Counts, err error) {
+	err = i.s.read.do(ctx, func(c *conn) error {
+		if _, err := c.first(ctx, func(r row) error {
+			n = assay.Counts{
+				Total: r.int(0), Pending: r.int(1), Graded: r.int(2), Errored: r.int(3), Ungradable: r.int(4), Cancelled: r.int(5),
+				Abandoned: r.int(6), Reused: r.int(7), Waiting: r.int(8),
+			}
+			return nil
+		}, `SELECT count(*), sum(state = 'pending'), sum(state = 'graded'), sum(state = 'errored'), sum(state = 'ungradable'),
+			sum(state = 'cancelled'), sum(state = 'abandoned'), sum(state = 'graded' AND origin_run <> run_id),
+			sum(state = 'pending' AND not_before > ?) FROM items WHERE run_id = ?`, now, run); err != nil {
+			return err
+		}
+		if _, err := c.first(ctx, func(r row) error { n.InFlight = r.int(0); return nil },
+			"SELECT count(*) FROM attempts a JOIN runs r ON r.id = a.run_id AND r.epoch = a.epoch WHERE a.run_id = ? AND a.status = 'open'", run); err != nil {
+			return err
+		}
+		return c.query(ctx, func(r row) error {
+			if n.ByClass == nil {
+				n.ByClass = map[assay.Class]int64{}
+			}
+			n.ByClass[assay.Class(r.text(0))] = r.int(1)
+			return nil
+		}, "SELECT class, count(*) FROM items WHERE run_id = ? AND class <> '' GROUP BY class", run)
+	})
+	return n, err
+}
+
+func (i items) Spend(ctx context.Context, run assay.RunID) (n assay.Spend, err error) {
+	err = i.s.read.do(ctx, func(c *conn) error {
+		_, err := c.first(ctx, func(r row) error {
+			n = assay.Spend{
+				Attempts: r.int(0), Unknown: r.int(1), Late: r.int(2), CostMicros: r.int(8), UnknownCosts: r.int(9),
+				Usage: assay.Usage{Known: r.bool(3), Input: r.int(4), Cached: r.int(5), Output: r.int(6), Reasoning: r.int(7)},
+			}
+			return nil
+		}, `SELECT count(*), sum(status = 'unknown'), sum(late), max(usage_known), sum(input), sum(cached), sum(output), sum(reasoning),
+			sum(cost_micros), sum(cost_micros IS NULL AND status <> 'open') FROM attempts WHERE run_id = ?`, run)
+		return err
+	})
+	return n, err
+}
+
+const attemptColumns = `run_id, seq, n, epoch, status, class, alone, late, opened_at, wait, call_at, ended_at, http_status, retry_after,
+	usage_known, input, cached, output, reasoning, cost_micros, model, fingerprint, error, raw`
+
+func (i items) Attempts(ctx context.Context, run assay.RunID, seq int64) (list []assay.Attempt, err error) {
+	err = i.s.read.do(ctx, func(c *conn) error {
+		return c.query(ctx, func(r row) error {
+			list = append(list, assay.Attempt{
+				Run: assay.RunID(r.int(0)), Seq: r.int(1), N: int(r.int(2)), Epoch: r.int(3), Status: assay.AttemptStatus(r.text(4)),
+				Class: assay.Class(r.text(5)), Alone: r.bool(6), Late: r.bool(7), OpenedAt: r.time(8), Wait: time.Duration(r.int(9)),
+				CallAt: r.timePtr(10), EndedAt: r.timePtr(11), HTTPStatus: int(r.int(12)), RetryAfter: time.Duration(r.int(13)),
+				Usage:      assay.Usage{Known: r.bool(14), Input: r.int(15), Cached: r.int(16), Output: r.int(17), Reasoning: r.int(18)},
+				CostMicros: r.intPtr(19), Model: r.text(20), Fingerprint: r.text(21), Error: r.text(22), Raw: r.text(23),
+			})
+			return nil
+		}, "SELECT "+attemptColumns+" FROM attempts WHERE run_id = ? AND seq = ? ORDER BY n", run, seq)
+	})
+	return list, err
+}

@@ -1,0 +1,115 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+type verdicts struct{ s *Store }
+
+// Items i adopted what items o, of the same run or an earlier one, were answered.
+const verdictSelect = `SELECT v.unit, v.criterion, v.unit_no, v.unit_pass, v.value, v.applies, v.abstained, v.reason, v.evidence,
+	o.run_id, o.seq, i.repeat, s.user_id, s.session_id, c.hash, s.content_id = i.content_id, j.name, k.hash, i.origin_run <> i.run_id,
+	coalesce(t.day, ''), coalesce(t.arm, ''), o.ended_at, i.seq,
+	(SELECT a.model FROM attempts a WHERE a.run_id = o.run_id AND a.seq = o.seq AND a.status = 'done' AND a.class = '' AND NOT a.late ORDER BY a.n DESC LIMIT 1)
+	FROM items i
+	CROSS JOIN items o ON o.run_id = i.origin_run AND o.seq = i.origin_seq
+	CROSS JOIN verdicts v ON v.run_id = o.run_id AND v.seq = o.seq
+	CROSS JOIN sessions s ON s.id = i.session_key
+	CROSS JOIN contents c ON c.id = i.content_id
+	CROSS JOIN run_judges j ON j.run_id = i.run_id AND j.judge = i.judge
+	CROSS JOIN version_keys k ON k.id = i.version_key
+	LEFT JOIN strata t ON t.run_id = i.run_id AND t.stratum = i.stratum
+	WHERE i.state = 'graded'`
+
+// verdictKey is where a verdict stands in a list.
+type verdictKey struct {
+	Graded, Run, Seq int64 // Graded and Run only in a session's list
+	Unit             int64
+}
+
+func (v verdicts) List(ctx context.Context, q store.VerdictQuery, p store.Page) (list []assay.Verdict, next string, err error) {
+	after := verdictKey{Unit: -1}
+	started, err := decodeCursor(p.Cursor, &after)
+	if err != nil {
+		return nil, "", err
+	}
+	var where clause
+	order := " ORDER BY i.seq, v.unit_no, v.no"
+	if q.Run != 0 {
+		where.and("i.run_id = ?", q.Run)
+		where.and("(i.seq, v.unit_no) > (?, ?)", after.Seq, after.Unit)
+		where.and("i.seq >= ?", after.Seq) // what the index can use
+		if q.Judge > 0 {
+			where.and("i.judge = ?", q.Judge-1)
+		}
+	} else {
+		if !started {
+			after.Graded = math.MaxInt64
+		}
+		where.and("i.content_id IN (SELECT id FROM contents WHERE session_key = ?)", q.Session)
+		where.and("i.origin_run = i.run_id AND i.origin_seq = i.seq")
+		where.and("((i.ended_at, i.run_id, i.seq) < (?, ?, ?) OR ((i.ended_at, i.run_id, i.seq) = (?, ?, ?) AND v.unit_no > ?))",
+			after.Graded, after.Run, after.Seq, after.Graded, after.Run, after.Seq, after.Unit)
+		order = " ORDER BY i.ended_at DESC, i.run_id DESC, i.seq DESC, v.unit_no, v.no"
+	}
+	limit := limitOf(p)
+	g := grouper{limit: limit}
+	err = v.s.read.do(ctx, func(c *conn) error {
+		return c.query(ctx, g.add, verdictSelect+where.sql.String()+order, where.args...)
+	})
+	if err == errStop {
+		err = nil
+	}
+	if len(g.list) > limit {
+		next = encodeCursor(g.keys[limit-1])
+		g.list = g.list[:limit]
+	}
+	return g.list, next, err
+}
+
+// grouper makes verdicts of rows, each of which is one finding.
+type grouper struct {
+	limit int
+	list  []assay.Verdict
+	keys  []verdictKey
+}
+
+func (g *grouper) add(r row) error {
+	key := verdictKey{Graded: r.int(21), Run: r.int(9), Seq: r.int(22), Unit: r.int(2)}
+	if n := len(g.keys); n == 0 || g.keys[n-1] != key {
+		g.keys = append(g.keys, key)
+		g.list = append(g.list, scanVerdict(r))
+		if len(g.list) > g.limit {
+			return errStop
+		}
+	}
+	v := &g.list[len(g.list)-1]
+	if r.text(1) == "" {
+		if r.bool(5) {
+			v.Findings = []assay.Finding{}
+		}
+		return nil
+	}
+	f := assay.Finding{Criterion: r.text(1), Value: r.json(4), Applies: r.bool(5), Abstained: r.bool(6), Reason: r.text(7)}
+	if r[8] != nil {
+		if err := json.Unmarshal(r.json(8), &f.Evidence); err != nil {
+			return assay.Errorf(assay.CodeInternal, "read the evidence of item %d of run r%d: %w", r.int(10), r.int(9), err)
+		}
+	}
+	v.Findings = append(v.Findings, f)
+	return nil
+}
+
+func scanVerdict(r row) assay.Verdict {
+	return assay.Verdict{
+		Answer: assay.Answer{Unit: r.text(0), Pass: r.boolPtr(3)},
+		Run:    assay.RunID(r.int(9)), Seq: r.int(10), Repeat: int(r.int(11)), UserID: r.text(12), SessionID: r.text(13),
+		Content: assay.Hash(r.text(14)), Current: r.bool(15), Judge: r.text(16), Version: assay.Hash(r.text(17)), Reused: r.bool(18),
+		Stratum: assay.Stratum{Day: r.text(19), Arm: r.text(20)}, GradedAt: r.int(21), Model: r.text(23),
+	}
+}
