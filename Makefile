@@ -1,9 +1,11 @@
 # What a person and CI call. Everything is done by the Go toolchain; nothing is downloaded but modules.
 
 GO      ?= go
-FUZZ    ?= 2s     # each fuzz target runs this long in make test
-TIMEOUT ?= 9m     # of one package's tests
-ONCE    ?=        # make run ONCE=1 ends after the report
+# Each fuzz target runs this long in make test; TIMEOUT bounds one package.
+FUZZ    ?= 2s
+TIMEOUT ?= 9m
+# make run ONCE=1 ends after the report.
+ONCE    ?=
 DATA    ?= assay-data/demo
 
 .PHONY: build run test check bench generate race clean
