@@ -1,28 +1,18 @@
 package judge
 
 import (
-	"strings"
-
 	"assay/internal/assay"
+	"assay/internal/session/transcript"
 )
 
-// Verify looks every quote up in the session and fills in where it stands. A quote that is not
-// found stays, unverified, at turn and message 0.
+// Verify looks every quote up in the session and fills in where it stands, first at the place that
+// the judge named (negative: it named none). A quote that is not found stays, unverified: a criterion
+// that requires evidence and has no verified quote keeps its finding, and reports count it.
 func Verify(s *assay.Session, quotes []assay.Evidence) []assay.Evidence {
-	for i := range quotes {
-		e := &quotes[i]
-		e.Turn, e.Message, e.Start, e.End, e.Verified = find(s, e.Turn, e.Message, e.Quote)
+	for i, q := range quotes {
+		quotes[i] = transcript.Find(s, q.Turn, q.Message, q.Quote)
+		quotes[i].Turn = max(0, quotes[i].Turn)
+		quotes[i].Message = max(0, quotes[i].Message)
 	}
 	return quotes
-}
-
-func find(s *assay.Session, turn, message int, quote string) (int, int, int, int, bool) {
-	for t := range s.Turns {
-		for m := range s.Turns[t].Messages {
-			if at := strings.Index(s.Turns[t].Messages[m].Content, quote); at >= 0 {
-				return t, m, at, at + len(quote), true
-			}
-		}
-	}
-	return 0, 0, 0, 0, false
 }

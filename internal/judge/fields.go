@@ -19,18 +19,26 @@ const (
 	fieldMetadata     = "metadata."
 )
 
-var plainFields = []string{FieldUserID, FieldSessionID, FieldSourceURL, FieldAgentVersion, FieldSource}
+// Fields that only a model's transcript leaves out by itself; rules and commands see them anyway.
+const (
+	FieldTimes     = "times"
+	FieldReasoning = "reasoning"
+)
 
-// CheckField says what is wrong with a name under `fields`.
-func CheckField(name string) *assay.Error {
+// CheckField says what is wrong with a name under `fields` for a kind of judge.
+func CheckField(kind assay.JudgeKind, name string) *assay.Error {
 	if key, ok := strings.CutPrefix(name, fieldMetadata); ok && key != "" {
 		return nil
 	}
-	if slices.Contains(plainFields, name) {
+	known := []string{FieldUserID, FieldAgentVersion, FieldSource, FieldSessionID, FieldSourceURL}
+	if kind == assay.JudgeLLM {
+		known = []string{FieldUserID, FieldAgentVersion, FieldSource, FieldTimes, FieldReasoning}
+	}
+	if slices.Contains(known, name) {
 		return nil
 	}
-	return assay.Errorf(assay.CodeInvalid, "field %q is not known%s", name, Nearest(name, plainFields)).
-		WithHint("use metadata.KEY, %s; everything else in a session is shown anyway", strings.Join(plainFields, ", "))
+	return assay.Errorf(assay.CodeInvalid, "field %q is not known to judges of the kind %s%s", name, kind, Nearest(name, known)).
+		WithHint("use metadata.KEY, %s; everything else in a session is shown anyway", strings.Join(known, ", "))
 }
 
 // MetadataKeys returns the keys that fields shows.
