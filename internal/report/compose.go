@@ -112,6 +112,9 @@ func notes(f facts, r Report) []string {
 	if head.Partial {
 		out = append(out, "Partial: this run was ended early, the rest of its items were abandoned.")
 	}
+	if lost := r.Counts.Cancelled + r.Counts.Abandoned; lost > 0 {
+		out = append(out, fmt.Sprintf("%s items were cancelled or abandoned; coverage and bounds count them as missing.", whole(lost)))
+	}
 	if r.Run.Repeats > 1 {
 		out = append(out, fmt.Sprintf("Every session was graded %d times; n and graded count gradings.", r.Run.Repeats))
 	}
