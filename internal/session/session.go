@@ -15,6 +15,7 @@ import (
 	"assay/internal/assay"
 	"assay/internal/session/native"
 	"assay/internal/session/openai"
+	"assay/internal/session/otlp"
 	"assay/internal/session/piece"
 	"assay/internal/session/taubench"
 )
@@ -80,6 +81,15 @@ func Open(in io.Reader, o Options) (r Reader, format string, err error) {
 }
 
 func open(b *bufio.Reader, look look, o Options) Reader {
+	if o.Format == OTLP {
+		switch {
+		case look.array:
+			return &traces{otlp.NewReader(piece.NewElements(b, "", o.MaxBytes), false, o.Spool)}
+		case look.document:
+			return &traces{otlp.NewReader(piece.NewElements(b, "resourceSpans", o.MaxBytes), true, o.Spool)}
+		}
+		return &traces{otlp.NewReader(piece.NewLines(b, o.MaxBytes), false, o.Spool)}
+	}
 	parse := map[string]piece.Parse{Native: native.Parse, OpenAI: openai.Parse, TauBench: taubench.Parse}[o.Format]
 	if look.array {
 		return &cut{piece.NewElements(b, "", o.MaxBytes), parse}
@@ -102,3 +112,11 @@ func (c *cut) Next() (Task, error) {
 }
 
 func (c *cut) Close() error { return nil }
+
+// traces reads the format whose sessions are spread over pieces.
+type traces struct{ *otlp.Reader }
+
+func (t *traces) Next() (Task, error) {
+	p, err := t.Reader.Next()
+	return Task(p), err
+}

@@ -43,6 +43,14 @@ func (c *Content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 }
 
+// and is c followed by d.
+func (c Content) and(d Content) Content {
+	return Content{
+		Text: join(c.Text, d.Text), Reasoning: join(c.Reasoning, d.Reasoning),
+		Calls: append(c.Calls, d.Calls...), Results: append(c.Results, d.Results...), Parts: append(c.Parts, d.Parts...),
+	}
+}
+
 // part is one element of a content list, in any of its common shapes.
 type part struct {
 	kind   string
@@ -73,10 +81,18 @@ type partFields struct {
 		Data      string `json:"data"`
 		URL       string `json:"url"`
 	} `json:"source"`
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Input     Text   `json:"input"`
-	ToolUseID string `json:"tool_use_id"`
+	ID        Text `json:"id"`
+	Name      Text `json:"name"`
+	Input     Text `json:"input"`
+	ToolUseID Text `json:"tool_use_id"`
+	// The parts of OpenTelemetry's GenAI messages.
+	Arguments Text `json:"arguments"`
+	Response  Text `json:"response"`
+	Result    Text `json:"result"`
+	MimeType  Text `json:"mime_type"`
+	Modality  Text `json:"modality"`
+	URI       Text `json:"uri"`
+	FileID    Text `json:"file_id"`
 }
 
 func (p *part) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
@@ -108,11 +124,17 @@ func (c *Content) add(p *part) {
 	case "reasoning", "thinking":
 		c.Reasoning = join(c.Reasoning, first(string(f.Thinking), string(f.Reasoning), string(f.Text), string(f.Value), f.Content.Text))
 	case "tool_use":
-		c.Calls = append(c.Calls, assay.ToolCall{ID: f.ID, Name: f.Name, Arguments: string(f.Input)})
+		c.Calls = append(c.Calls, assay.ToolCall{ID: string(f.ID), Name: string(f.Name), Arguments: string(f.Input)})
 	case "tool_call":
-		c.Calls = append(c.Calls, valueCall(string(f.Value), p.raw))
+		if f.Name != "" {
+			c.Calls = append(c.Calls, assay.ToolCall{ID: string(f.ID), Name: string(f.Name), Arguments: string(f.Arguments)})
+		} else {
+			c.Calls = append(c.Calls, valueCall(string(f.Value), p.raw))
+		}
+	case "tool_call_response":
+		c.Results = append(c.Results, assay.Message{Role: assay.RoleTool, ToolCallID: string(f.ID), Content: first(string(f.Response), string(f.Result), f.Content.Text)})
 	case "tool_result":
-		c.Results = append(c.Results, assay.Message{Role: assay.RoleTool, ToolCallID: f.ToolUseID, Content: f.Content.Text, Parts: f.Content.Parts})
+		c.Results = append(c.Results, assay.Message{Role: assay.RoleTool, ToolCallID: string(f.ToolUseID), Content: f.Content.Text, Parts: f.Content.Parts})
 	default:
 		c.Parts = append(c.Parts, p.opaque())
 	}
@@ -122,7 +144,7 @@ func (c *Content) add(p *part) {
 func valueCall(value string, whole jsontext.Value) assay.ToolCall {
 	var f Function
 	if json.Unmarshal([]byte(value), &f) == nil && f.Name != "" {
-		return assay.ToolCall{Name: f.Name, Arguments: string(f.Arguments)}
+		return f.call("")
 	}
 	return assay.ToolCall{Arguments: first(value, raw(whole))}
 }
@@ -144,6 +166,8 @@ func (p *part) opaque() assay.Part {
 		return assay.Part{Kind: kind, MediaType: mediaType(data), Data: data}
 	case f.Source != nil:
 		return assay.Part{Kind: kind, MediaType: f.Source.MediaType, Data: first(f.Source.Data, f.Source.URL)}
+	case f.MimeType != "" || f.Modality != "":
+		return assay.Part{Kind: first(string(f.Modality), kind), MediaType: string(f.MimeType), Data: first(f.Content.Text, string(f.URI), string(f.FileID))}
 	case f.Value != "":
 		return assay.Part{Kind: kind, MediaType: mediaType(string(f.Value)), Data: string(f.Value)}
 	}

@@ -16,14 +16,15 @@ import (
 // departures from it that are common.
 type Message struct {
 	Role             string         `json:"role"`
-	Name             string         `json:"name"`
+	Name             Text           `json:"name"`
 	Content          Content        `json:"content"`
-	Refusal          string         `json:"refusal"`
+	Parts            Content        `json:"parts"` // OpenTelemetry's GenAI messages have these in place of content
+	Refusal          Text           `json:"refusal"`
 	Reasoning        Text           `json:"reasoning"`
 	ReasoningContent Text           `json:"reasoning_content"`
 	ToolCalls        []ToolCall     `json:"tool_calls"`
 	FunctionCall     *Function      `json:"function_call"`
-	ToolCallID       string         `json:"tool_call_id"`
+	ToolCallID       Text           `json:"tool_call_id"`
 	Timestamp        jsontext.Value `json:"timestamp"`
 	CreatedAt        jsontext.Value `json:"created_at"`
 	Created          jsontext.Value `json:"created"`
@@ -31,14 +32,14 @@ type Message struct {
 
 // ToolCall is a call in an assistant message.
 type ToolCall struct {
-	ID       string   `json:"id"`
+	ID       Text     `json:"id"`
 	Function Function `json:"function"`
 }
 
 // Function is the name of a tool and its arguments.
 type Function struct {
-	Name      string `json:"name"`
-	Arguments Text   `json:"arguments"`
+	Name      Text `json:"name"`
+	Arguments Text `json:"arguments"`
 }
 
 // Text is a string, or any other JSON value as it is written; null is "".
@@ -88,33 +89,32 @@ func Role(name string) assay.Role {
 // Recorded turns m into the messages that it stands for: one, and before it one for each tool result
 // that its content holds as a part.
 func (m *Message) Recorded() []assay.Message {
+	content := m.Content.and(m.Parts)
 	out := assay.Message{
-		Role: Role(m.Role), Name: m.Name, Content: m.Content.Text, ToolCallID: m.ToolCallID,
-		Reasoning: first(string(m.ReasoningContent), string(m.Reasoning), m.Content.Reasoning),
-		Parts:     m.Content.Parts,
+		Role: Role(m.Role), Name: string(m.Name), Content: first(content.Text, string(m.Refusal)), ToolCallID: string(m.ToolCallID),
+		Reasoning: first(string(m.ReasoningContent), string(m.Reasoning), content.Reasoning),
+		Parts:     content.Parts,
 		At:        firstTime(m.Timestamp, m.CreatedAt, m.Created),
 	}
-	if out.Content == "" {
-		out.Content = m.Refusal
-	}
 	for _, c := range m.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, assay.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: string(c.Function.Arguments)})
+		out.ToolCalls = append(out.ToolCalls, c.Function.call(string(c.ID)))
 	}
-	out.ToolCalls = append(out.ToolCalls, m.Content.Calls...)
+	out.ToolCalls = append(out.ToolCalls, content.Calls...)
 	if m.FunctionCall != nil {
-		out.ToolCalls = append(out.ToolCalls, assay.ToolCall{Name: m.FunctionCall.Name, Arguments: string(m.FunctionCall.Arguments)})
+		out.ToolCalls = append(out.ToolCalls, m.FunctionCall.call(""))
 	}
-	if len(m.Content.Results) == 0 {
-		return []assay.Message{out}
-	}
-	results := m.Content.Results
+	results := content.Results
 	for i := range results {
-		results[i].At = out.At
+		results[i].Name, results[i].At = out.Name, out.At
 	}
-	if out.Content == "" && len(out.Parts) == 0 && len(out.ToolCalls) == 0 {
+	if len(results) > 0 && out.Content == "" && len(out.Parts) == 0 && len(out.ToolCalls) == 0 {
 		return results
 	}
 	return append(results, out)
+}
+
+func (f *Function) call(id string) assay.ToolCall {
+	return assay.ToolCall{ID: id, Name: string(f.Name), Arguments: string(f.Arguments)}
 }
 
 func first(texts ...string) string {
@@ -135,27 +135,35 @@ func firstTime(values ...jsontext.Value) *time.Time {
 	return nil
 }
 
-// Turns splits messages into turns: one begins at each user message; what stands before the first
-// user message belongs to the first turn. A turn's times are those of its first and last message
-// that has one.
+// Turns splits chat messages into turns.
 func Turns(messages []Message) []assay.Turn {
+	all := make([]assay.Message, 0, len(messages))
+	for i := range messages {
+		all = append(all, messages[i].Recorded()...)
+	}
+	return Split(all)
+}
+
+// Split makes turns of messages: one begins at each user message; what stands before the first user
+// message belongs to the first turn. A turn's times are those of its first and last message that has
+// one.
+func Split(messages []assay.Message) []assay.Turn {
 	var turns []assay.Turn
 	asked := false // the present turn has its user message
-	for i := range messages {
-		for _, m := range messages[i].Recorded() {
-			if len(turns) == 0 || (m.Role == assay.RoleUser && asked) {
-				turns = append(turns, assay.Turn{})
-				asked = false
+	for i, m := range messages {
+		if len(turns) == 0 || (m.Role == assay.RoleUser && asked) {
+			turns = append(turns, assay.Turn{})
+			asked = false
+		}
+		asked = asked || m.Role == assay.RoleUser
+		t := &turns[len(turns)-1]
+		first := i - len(t.Messages)
+		t.Messages = messages[first : i+1 : i+1]
+		if m.At != nil {
+			if t.StartedAt == nil {
+				t.StartedAt = m.At
 			}
-			asked = asked || m.Role == assay.RoleUser
-			t := &turns[len(turns)-1]
-			t.Messages = append(t.Messages, m)
-			if m.At != nil {
-				if t.StartedAt == nil {
-					t.StartedAt = m.At
-				}
-				t.EndedAt = m.At
-			}
+			t.EndedAt = m.At
 		}
 	}
 	return turns
