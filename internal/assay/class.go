@@ -32,7 +32,7 @@ const (
 type Policy struct {
 	Ends     ItemState     // what the item becomes when attempts are used up; "" for classes that never end an item
 	Attempts int           // attempts of any counted class before Ends; 1 means no retry
-	Backoff  time.Duration // first wait; doubles per attempt, full jitter, at most MaxBackoff; Retry-After wins when longer
+	Backoff  time.Duration // first wait; doubles per attempt, with jitter, at most MaxBackoff; a provider's Retry-After takes its place
 	Pauses   bool          // the run pauses and the item stays pending
 	Free     bool          // does not use up the item's attempts
 	Remedy   string        // what a person can do

@@ -66,9 +66,13 @@ func ends(f flight, class assay.Class, p assay.Policy) bool {
 	return f.item.Counted+1 >= p.Attempts
 }
 
-// backoff doubles with each try of its sort, jittered over its upper half so that items that failed
-// together do not come back together. A provider's longer Retry-After wins.
+// backoff is how long an item waits. A provider that says how long is taken at its word, plus up to a
+// tenth; else waits double with each try of their sort, jittered over their upper half. Either way
+// items that failed together do not come back together.
 func backoff(it assay.Item, reply judge.Reply, p assay.Policy, spread float64) time.Duration {
+	if reply.RetryAfter > 0 {
+		return reply.RetryAfter + time.Duration(spread*float64(reply.RetryAfter)/10)
+	}
 	tries := it.Counted
 	if p.Free {
 		tries = it.Attempts - 1 - it.Counted
@@ -77,8 +81,7 @@ func backoff(it assay.Item, reply judge.Reply, p assay.Policy, spread float64) t
 	for range min(max(tries, 0), 16) {
 		wait = min(2*wait, assay.MaxBackoff)
 	}
-	wait = wait/2 + time.Duration(spread*float64(wait/2))
-	return max(wait, reply.RetryAfter)
+	return wait/2 + time.Duration(spread*float64(wait/2))
 }
 
 func closeAttempt(a assay.Attempt, reply judge.Reply, now time.Time) assay.Attempt {

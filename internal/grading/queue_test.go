@@ -1,0 +1,72 @@
+package grading
+
+import (
+	"testing"
+	"time"
+
+	"assay/internal/assay"
+)
+
+func source(items ...assay.Item) func(int64, int) ([]assay.Item, error) {
+	return func(after int64, limit int) (out []assay.Item, _ error) {
+		for _, it := range items {
+			if it.Seq > after && len(out) < limit {
+				out = append(out, it)
+			}
+		}
+		return out, nil
+	}
+}
+
+func order(t *testing.T, q *queue, now time.Time) (seqs []int64) {
+	t.Helper()
+	for {
+		w, ok, err := q.next(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return seqs
+		}
+		seqs = append(seqs, w.item.Seq)
+	}
+}
+
+func TestQueueOrder(t *testing.T) {
+	soon := noon.Add(time.Second)
+	q := &queue{source: source(
+		assay.Item{Seq: 1},
+		assay.Item{Seq: 2, NotBefore: &soon},
+		assay.Item{Seq: 3, Crashes: 2, Alone: 1},
+		assay.Item{Seq: 4, Crashes: 3},
+		assay.Item{Seq: 5, Crashes: 1},
+	)}
+	if got := order(t, q, noon); len(got) != 2 || got[0] != 1 || got[1] != 5 {
+		t.Errorf("ready now: %v, want 1 and 5", got)
+	}
+	if got := order(t, q, soon); len(got) != 1 || got[0] != 2 {
+		t.Errorf("ready a second later: %v, want 2", got)
+	}
+	if !q.onlyAlone(soon) {
+		t.Error("only suspects are left")
+	}
+	for _, want := range []int64{4, 3} { // least often alone at a crash first
+		if w, ok := q.nextAlone(soon); !ok || w.item.Seq != want {
+			t.Errorf("alone: %d, want %d", w.item.Seq, want)
+		}
+	}
+	if !q.empty() {
+		t.Error("the queue is not empty")
+	}
+}
+
+func TestQueueReadsPageByPage(t *testing.T) {
+	var items []assay.Item
+	for i := range 2*page + 7 {
+		items = append(items, assay.Item{Seq: int64(i + 1)})
+	}
+	q := &queue{source: source(items...)}
+	if got := order(t, q, noon); len(got) != len(items) || got[len(got)-1] != int64(len(items)) {
+		t.Errorf("read %d items, want %d", len(got), len(items))
+	}
+}
