@@ -6,3 +6,5 @@
 // in Services. Its invariant: every answer is either what was asked for or a problem with a stable
 // code, and no page of another origin can read or start anything.
 package api
+
+//go:generate go test -run TestDocumentIsUpToDate . -update

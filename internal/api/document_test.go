@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 var update = flag.Bool("update", false, "write docs/openapi.json anew")
@@ -44,6 +46,25 @@ func TestDocumentIsSameEveryTime(t *testing.T) {
 	for range 5 {
 		if other, err := Document(); err != nil || !bytes.Equal(one, other) {
 			t.Fatal("two renderings differ")
+		}
+	}
+}
+
+// TestSchemasCompile: 3.1 schemas are JSON Schema 2020-12.
+func TestSchemasCompile(t *testing.T) {
+	o, doc := parseDocument(t)
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("openapi.json", parsed); err != nil {
+		t.Fatal(err)
+	}
+	for name := range o.Components.Schemas {
+		if _, err := c.Compile("openapi.json#/components/schemas/" + name); err != nil {
+			t.Errorf("schema %s: %v", name, err)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (v *RunView) pace(n int64, d time.Duration) {
 	}
 	rate := float64(n) / d.Seconds()
 	left := float64(v.Counts.Pending) / rate
-	v.Rate, v.Left = &rate, &left
+	v.Rate, v.Remaining = &rate, &left
 }
 
 // paceWindow is how far back a watched run's rate looks.
@@ -36,7 +36,7 @@ type mark struct {
 
 // measure replaces the rate since the start, which pauses and restarts falsify, by the present one.
 func (p *pacer) measure(v *RunView, now time.Time) {
-	v.Rate, v.Left = nil, nil
+	v.Rate, v.Remaining = nil, nil
 	if v.State != assay.RunRunning || v.Epoch != p.epoch {
 		p.epoch, p.marks = v.Epoch, nil
 	}

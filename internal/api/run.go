@@ -20,10 +20,10 @@ type RunRow struct {
 // RunView is a run with what its rows add up to.
 type RunView struct {
 	RunRow
-	Spend  assay.Spend            `json:"spend"`
-	Rate   *float64               `json:"items_per_second,omitempty" doc:"over the last seconds; absent when the run does not run or nothing ended yet"`
-	Left   *float64               `json:"seconds_left,omitempty" doc:"at that rate"`
-	Strata []assay.PlannedStratum `json:"strata,omitempty" doc:"in the answer for one run, not in events"`
+	Spend     assay.Spend            `json:"spend"`
+	Rate      *float64               `json:"items_per_second,omitempty" doc:"over the last seconds; absent when the run does not run or nothing ended yet"`
+	Remaining *float64               `json:"seconds_left,omitempty" doc:"at that rate"`
+	Strata    []assay.PlannedStratum `json:"strata,omitempty" doc:"in the answer for one run, not in events"`
 }
 
 // Graded is the answer to a grade request.

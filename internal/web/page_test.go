@@ -55,7 +55,7 @@ func overview() api.Overview {
 		Projects:  []api.Project{{Name: "default", Settings: settings}},
 		Attention: []api.Attention{{Run: 6, Project: "default", Sentence: "failed: nothing graded", Do: "assay retry r6"}},
 		Active: []api.RunView{{RunRow: api.RunRow{Run: active, Counts: assay.Counts{Total: 2000, Pending: 1000, Graded: 990, Errored: 10, Reused: 5}},
-			Rate: &rate, Left: &left, Spend: assay.Spend{Attempts: 1200, UnknownCosts: 1200}}},
+			Rate: &rate, Remaining: &left, Spend: assay.Spend{Attempts: 1200, UnknownCosts: 1200}}},
 		Recent: []api.RunRow{{Run: over}},
 	}
 }

@@ -111,10 +111,10 @@ func counts(c assay.Counts) string {
 
 // pace is the rate and what is left at it; nothing where it is not known.
 func pace(v api.RunView) string {
-	if v.Rate == nil || v.Left == nil {
+	if v.Rate == nil || v.Remaining == nil {
 		return ""
 	}
-	left := time.Duration(*v.Left * float64(time.Second)).Round(time.Second)
+	left := time.Duration(*v.Remaining * float64(time.Second)).Round(time.Second)
 	return fmt.Sprintf("%.1f items/s, about %s left", *v.Rate, left)
 }
 
