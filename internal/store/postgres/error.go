@@ -26,16 +26,17 @@ const (
 )
 
 // translate turns an error of pgx into one of ours: the only place that knows SQLSTATEs' meaning to
-// callers. A context's end stays what it is.
-func translate(err error) error {
+// callers. The end of the caller's context stays what it is; a time limit of our own is a server that
+// does not answer.
+func translate(ctx context.Context, err error) error {
 	var ours *assay.Error
 	if err == nil || errors.As(err, &ours) {
 		return err
 	}
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return err
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		if disconnected(err) {
 			return because(err, assay.CodeUnavailable, "PostgreSQL does not answer: "+plain(err),
@@ -102,7 +103,8 @@ func fatal(pg *pgconn.PgError) bool {
 	return pg.SeverityUnlocalized == "FATAL" || pg.SeverityUnlocalized == "PANIC" || pg.Code == idleInTransaction
 }
 
+// violates says whether err is a broken uniqueness; constraint "" is any.
 func violates(err error, constraint string) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == uniqueViolation && pg.ConstraintName == constraint
+	return errors.As(err, &pg) && pg.Code == uniqueViolation && (constraint == "" || pg.ConstraintName == constraint)
 }

@@ -33,14 +33,14 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (int64, error) {
 	}
 	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return 0, translate(err)
+		return 0, translate(ctx, err)
 	}
 	defer closeConn(c)
 	if done, err := upToDate(ctx, c, newest); done || err != nil {
 		return newest, err
 	}
 	if _, err := c.Exec(ctx, "SELECT pg_advisory_lock("+lockKey("schema")+")"); err != nil {
-		return 0, translate(err)
+		return 0, translate(ctx, err)
 	}
 	if done, err := upToDate(ctx, c, newest); done || err != nil {
 		return newest, err
@@ -58,11 +58,11 @@ func lockKey(name string) string {
 func upToDate(ctx context.Context, c *pgx.Conn, newest int64) (bool, error) {
 	var there bool
 	if err := c.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&there); err != nil || !there {
-		return false, translate(err)
+		return false, translate(ctx, err)
 	}
 	var have int64
 	if err := c.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&have); err != nil {
-		return false, translate(err)
+		return false, translate(ctx, err)
 	}
 	if have > newest {
 		return false, assay.Errorf(assay.CodeInvalid, "the database was written by a newer assay: its schema is %d, this program knows %d", have, newest).
@@ -84,7 +84,7 @@ func apply(ctx context.Context, config *pgx.ConnConfig) error {
 	}
 	if _, err := p.Up(ctx); err != nil {
 		if disconnected(err) {
-			return translate(err)
+			return translate(ctx, err)
 		}
 		return assay.Errorf(assay.CodeInternal, "bring the schema up to date: %w", err).
 			WithHint("the database is as it was before; the user of the database URL needs the right to make tables")

@@ -28,7 +28,7 @@ func (o owner) TryOwn(ctx context.Context) (store.Ownership, error) {
 	config.ConnectTimeout = min(config.ConnectTimeout, 2*time.Second)
 	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, translate(err)
+		return nil, translate(ctx, err)
 	}
 	var got bool
 	err = c.QueryRow(ctx, "SELECT pg_try_advisory_lock("+lockKey("owner")+")").Scan(&got)
@@ -39,7 +39,7 @@ func (o owner) TryOwn(ctx context.Context) (store.Ownership, error) {
 	}
 	if err != nil || !got {
 		closeConn(c)
-		return nil, translate(err)
+		return nil, translate(ctx, err)
 	}
 	own := &ownership{conn: c, lost: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
 	go own.watch()

@@ -35,9 +35,13 @@ var defaults = map[string]string{
 	"lock_timeout":                        "10s",
 	"idle_in_transaction_session_timeout": "2s",
 	"timezone":                            "UTC",
-	// Our statements are prepared once and mean the same for any argument: planning each anew costs more
-	// than it can win.
-	"plan_cache_mode": "force_generic_plan",
+	// Statements are planned once per connection, often while their tables are still empty. Every row that
+	// they look for is found by an index; a plan that reads a small table whole would stay when it is big.
+	"plan_cache_mode":  "force_generic_plan",
+	"enable_seqscan":   "off",
+	"enable_hashjoin":  "off",
+	"enable_mergejoin": "off",
+	"jit":              "off",
 }
 
 // Open connects to the database of a postgres:// URL and brings its schema up to date. Any number of
@@ -47,12 +51,12 @@ func Open(ctx context.Context, databaseURL string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{where: where(config)}
+	s := &Store{where: address(config)}
 	if s.schema, err = migrate(ctx, config.ConnConfig); err != nil {
 		return nil, err
 	}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return nil, translate(err)
+		return nil, translate(ctx, err)
 	}
 	return s, nil
 }
@@ -82,8 +86,8 @@ func configure(databaseURL string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// where is the database's address without user and password.
-func where(config *pgxpool.Config) string {
+// address is the database's address without user and password.
+func address(config *pgxpool.Config) string {
 	c := config.ConnConfig
 	if c.Host != "" && c.Host[0] == '/' {
 		return "postgres:" + c.Host + ":" + strconv.Itoa(int(c.Port)) + "/" + c.Database

@@ -50,6 +50,17 @@ func (c conn) each(ctx context.Context, f func() error, sql string, args []any, 
 	return err
 }
 
+// collect reads every row into a T of its own; into names the destinations of one.
+func collect[T any](ctx context.Context, c conn, into func(*T) []any, sql string, args ...any) (list []T, err error) {
+	var v T
+	err = c.each(ctx, func() error {
+		list = append(list, v)
+		v = *new(T)
+		return nil
+	}, sql, args, into(&v)...)
+	return list, err
+}
+
 // tx is a connection inside a transaction.
 type tx struct {
 	conn
@@ -122,11 +133,15 @@ func texts[T ~string](in []T) []string {
 }
 
 func readControl(results pgx.BatchResults, f store.Fence, c *assay.RunControl) error {
-	err := results.QueryRow().Scan(&c.Cancel, &c.Now, &c.Pause, &c.End, &c.Concurrency, &c.Revision)
+	err := results.QueryRow().Scan(controlInto(c)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return lost(f.Run, f.Epoch)
 	}
 	return err
+}
+
+func controlInto(c *assay.RunControl) []any {
+	return []any{&c.Cancel, &c.Now, &c.Pause, &c.End, &c.Concurrency, &c.Revision}
 }
 
 func lost(run assay.RunID, epoch int64) error {
@@ -203,7 +218,7 @@ func (s *Store) retry(ctx context.Context, f func() (again bool, err error)) err
 			return nil
 		}
 		if !again || n == tries || !passes(err) || ctx.Err() != nil {
-			return translate(err)
+			return translate(ctx, err)
 		}
 		timer := time.NewTimer(rand.N(time.Duration(n) * 10 * time.Millisecond)) // apart, so that they do not meet again
 		select {
@@ -215,7 +230,7 @@ func (s *Store) retry(ctx context.Context, f func() (again bool, err error)) err
 }
 
 // errAgain is what a transaction returns that met another's rows half way.
-var errAgain = errors.New("met a concurrent writer")
+var errAgain = because(nil, assay.CodeUnavailable, "the database is busy: other writers were first each time", "try again")
 
 func passes(err error) bool {
 	var pg *pgconn.PgError

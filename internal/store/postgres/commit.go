@@ -1,0 +1,252 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+// Commit sends its batch as arrays, all statements and the COMMIT in one round trip.
+func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (control assay.RunControl, err error) {
+	attempts := make([]assay.Attempt, 0, len(b.Done)+len(b.Open))
+	for n := range b.Done {
+		a := b.Done[n].Attempt
+		a.Status, a.Late = assay.AttemptDone, false
+		attempts = append(attempts, a)
+	}
+	for _, a := range b.Open {
+		a.Status, a.Epoch, a.Late = assay.AttemptOpen, f.Epoch, false
+		attempts = append(attempts, a)
+	}
+	for n := range attempts {
+		attempts[n].Run = f.Run
+	}
+	changes, findings := changesOf(b), findingsOf(b)
+	err = i.fenced(ctx, f, toWrite, func(ctx context.Context, t tx, c assay.RunControl) error {
+		control = c
+		control.Revision++
+		q := &pgx.Batch{}
+		if len(findings.seq) > 0 {
+			q.Queue(putFindings, append([]any{int64(f.Run)}, findings.arrays()...)...)
+		}
+		if len(changes.seq) > 0 {
+			q.Queue(moveItems, append([]any{int64(f.Run), b.Now.UnixMicro()}, changes.arrays()...)...)
+		} else {
+			q.Queue(beatSQL, int64(f.Run), b.Now.UnixMicro())
+		}
+		if len(attempts) > 0 {
+			q.Queue(putAttempts, attemptArrays(attempts)...)
+		}
+		return t.finish(ctx, q)
+	})
+	if err != nil {
+		return assay.RunControl{}, err
+	}
+	return control, nil
+}
+
+func (i items) Late(ctx context.Context, attempts []assay.Attempt) error {
+	if len(attempts) == 0 {
+		return nil
+	}
+	late := make([]assay.Attempt, len(attempts))
+	for n, a := range attempts {
+		a.Status, a.Late = assay.AttemptDone, true
+		late[n] = a
+	}
+	args := attemptArrays(late)
+	return i.write(ctx, func(ctx context.Context, t tx) error {
+		_, err := t.Exec(ctx, putAttempts, args...)
+		return err
+	})
+}
+
+const attemptColumns = `run_id, seq, n, epoch, status, class, alone, late, opened_at, wait, call_at, ended_at, http_status, retry_after,
+	usage_known, input, cached, output, reasoning, cost_micros, model, fingerprint, error, raw`
+
+// putAttempts opens attempts and closes those that are open, or that a takeover took for dead. One
+// that is done stays as it is, so that a batch may be sent twice.
+const putAttempts = `INSERT INTO attempts AS a (` + attemptColumns + `)
+	SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bool[], $8::bool[], $9::bigint[],
+	$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bool[], $16::bigint[], $17::bigint[], $18::bigint[],
+	$19::bigint[], $20::bigint[], $21::text[], $22::text[], $23::text[], $24::text[])
+	ON CONFLICT (run_id, seq, n) DO UPDATE SET status = excluded.status, class = excluded.class, late = excluded.late, call_at = excluded.call_at,
+	ended_at = excluded.ended_at, http_status = excluded.http_status, retry_after = excluded.retry_after, usage_known = excluded.usage_known,
+	input = excluded.input, cached = excluded.cached, output = excluded.output, reasoning = excluded.reasoning, cost_micros = excluded.cost_micros,
+	model = excluded.model, fingerprint = excluded.fingerprint, error = excluded.error, raw = excluded.raw
+	WHERE a.status <> 'done' AND excluded.status = 'done'`
+
+func attemptArrays(list []assay.Attempt) []any {
+	ints := func(f func(*assay.Attempt) int64) []int64 { return columnOf(list, f) }
+	texts := func(f func(*assay.Attempt) string) []string {
+		return columnOf(list, func(a *assay.Attempt) string { return clean(f(a)) })
+	}
+	bools := func(f func(*assay.Attempt) bool) []bool { return columnOf(list, f) }
+	times := func(f func(*assay.Attempt) *time.Time) []*int64 {
+		return columnOf(list, func(a *assay.Attempt) *int64 { return microsOf(f(a)) })
+	}
+	return []any{
+		ints(func(a *assay.Attempt) int64 { return int64(a.Run) }),
+		ints(func(a *assay.Attempt) int64 { return a.Seq }),
+		ints(func(a *assay.Attempt) int64 { return int64(a.N) }),
+		ints(func(a *assay.Attempt) int64 { return a.Epoch }),
+		texts(func(a *assay.Attempt) string { return string(a.Status) }),
+		texts(func(a *assay.Attempt) string { return string(a.Class) }),
+		bools(func(a *assay.Attempt) bool { return a.Alone }),
+		bools(func(a *assay.Attempt) bool { return a.Late }),
+		ints(func(a *assay.Attempt) int64 { return a.OpenedAt.UnixMicro() }),
+		ints(func(a *assay.Attempt) int64 { return int64(a.Wait) }),
+		times(func(a *assay.Attempt) *time.Time { return a.CallAt }),
+		times(func(a *assay.Attempt) *time.Time { return a.EndedAt }),
+		ints(func(a *assay.Attempt) int64 { return int64(a.HTTPStatus) }),
+		ints(func(a *assay.Attempt) int64 { return int64(a.RetryAfter) }),
+		bools(func(a *assay.Attempt) bool { return a.Usage.Known }),
+		ints(func(a *assay.Attempt) int64 { return a.Usage.Input }),
+		ints(func(a *assay.Attempt) int64 { return a.Usage.Cached }),
+		ints(func(a *assay.Attempt) int64 { return a.Usage.Output }),
+		ints(func(a *assay.Attempt) int64 { return a.Usage.Reasoning }),
+		columnOf(list, func(a *assay.Attempt) *int64 { return a.CostMicros }),
+		texts(func(a *assay.Attempt) string { return a.Model }),
+		texts(func(a *assay.Attempt) string { return a.Fingerprint }),
+		texts(func(a *assay.Attempt) string { return a.Error }),
+		texts(func(a *assay.Attempt) string { return a.Raw }),
+	}
+}
+
+// columnOf is column for rows that are too big to copy.
+func columnOf[R, T any](rows []R, f func(*R) T) []T {
+	out := make([]T, len(rows))
+	for i := range rows {
+		out[i] = f(&rows[i])
+	}
+	return out
+}
+
+// The statements of a batch run in this order: verdicts of items that are pending still, then the
+// items, then the attempts. Nobody else writes this run's items meanwhile, since all who do lock its
+// row. An attempt that is done already says that the batch came before, so its item is left.
+const (
+	putFindings = `INSERT INTO verdicts (run_id, seq, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason, evidence)
+	SELECT $1, v.* FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bool[], $8::text[], $9::bool[],
+	$10::bool[], $11::text[], $12::text[]) v (seq, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason, evidence)
+	JOIN items i ON i.run_id = $1 AND i.seq = v.seq AND i.state = 'pending' ON CONFLICT DO NOTHING`
+	moveItems = `WITH moved AS (
+		UPDATE items i SET state = u.state, class = CASE WHEN u.state = 'pending' THEN i.class ELSE u.class END, error = u.error, pass = u.pass,
+		counted = i.counted + u.counted, not_before = u.not_before, ended_at = CASE WHEN u.state <> 'pending' THEN $2::bigint END,
+		origin_run = CASE WHEN u.state = 'graded' THEN $1::bigint END, origin_seq = CASE WHEN u.state = 'graded' THEN i.seq END
+		FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bool[], $9::bigint[], $10::bigint[])
+		u (seq, n, state, class, error, pass, counted, not_before)
+		WHERE i.run_id = $1 AND i.seq = u.seq AND i.state = 'pending'
+		AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run_id = $1 AND a.seq = u.seq AND a.n = u.n AND a.status = 'done')
+		RETURNING i.state)
+	UPDATE runs SET heartbeat_at = $2, revision = revision + 1,
+	progress_at = CASE WHEN ended THEN $2 ELSE progress_at END, stalls = CASE WHEN ended THEN 0 ELSE stalls END
+	FROM (SELECT EXISTS (SELECT 1 FROM moved WHERE state <> 'pending') AS ended) e WHERE id = $1`
+)
+
+// changes are the columns of items that may move.
+type changes struct {
+	seq                 []int64
+	n                   []*int64 // the attempt, where there is one
+	state, class, error []string
+	pass                []*bool
+	counted             []int64
+	notBefore           []*int64
+	at                  map[int64]int
+}
+
+// changesOf holds one change per item: when several attempts of one come in a batch the last counts,
+// except that nothing follows an end.
+func changesOf(b store.Batch) *changes {
+	c := &changes{at: make(map[int64]int, len(b.Done)+len(b.End))}
+	for i := range b.Done {
+		o := &b.Done[i]
+		counted := int64(0)
+		if o.Counted {
+			counted = 1
+		}
+		n := int64(o.Attempt.N)
+		pass := o.Pass
+		if o.State != assay.ItemGraded {
+			pass = nil
+		}
+		c.add(o.Attempt.Seq, &n, o.State, o.Class, o.Error, pass, counted, o.NotBefore)
+	}
+	for _, e := range b.End {
+		c.add(e.Seq, nil, e.State, e.Class, e.Error, nil, 0, nil)
+	}
+	return c
+}
+
+func (c *changes) add(seq int64, n *int64, state assay.ItemState, class assay.Class, text string, pass *bool, counted int64, notBefore *time.Time) {
+	at, again := c.at[seq]
+	if !again {
+		at = len(c.seq)
+		c.at[seq] = at
+		c.seq, c.n = append(c.seq, seq), append(c.n, nil)
+		c.state, c.class, c.error = append(c.state, ""), append(c.class, ""), append(c.error, "")
+		c.pass, c.counted, c.notBefore = append(c.pass, nil), append(c.counted, 0), append(c.notBefore, nil)
+	} else if c.state[at] != string(assay.ItemPending) {
+		return
+	}
+	c.n[at] = n
+	c.state[at], c.class[at], c.error[at], c.pass[at] = string(state), string(class), clean(text), pass
+	c.counted[at] += counted
+	c.notBefore[at] = nil
+	if state == assay.ItemPending {
+		c.notBefore[at] = microsOf(notBefore)
+	}
+}
+
+func (c *changes) arrays() []any {
+	return []any{c.seq, c.n, c.state, c.class, c.error, c.pass, c.counted, c.notBefore}
+}
+
+// findings are the columns of verdicts on their way in.
+type findings struct {
+	seq, unitNo, no         []int64
+	unit, criterion, reason []string
+	unitPass                []*bool
+	value, evidence         []*string
+	applies, abstained      []bool
+}
+
+func findingsOf(b store.Batch) *findings {
+	f := new(findings)
+	for i := range b.Done {
+		o := &b.Done[i]
+		if o.State != assay.ItemGraded {
+			continue
+		}
+		for unit := range o.Answers {
+			a := &o.Answers[unit]
+			for no := range a.Findings {
+				f.add(o.Attempt.Seq, a, unit, &a.Findings[no], no)
+			}
+			if len(a.Findings) == 0 {
+				// Applies tells an empty list from none.
+				f.add(o.Attempt.Seq, a, unit, &assay.Finding{Applies: a.Findings != nil}, 0)
+			}
+		}
+	}
+	return f
+}
+
+func (f *findings) add(seq int64, a *assay.Answer, unit int, v *assay.Finding, no int) {
+	f.seq, f.unitNo, f.no = append(f.seq, seq), append(f.unitNo, int64(unit)), append(f.no, int64(no))
+	f.unit, f.criterion, f.reason = append(f.unit, clean(a.Unit)), append(f.criterion, clean(v.Criterion)), append(f.reason, clean(v.Reason))
+	value := textOf(v.Value)
+	if value != nil {
+		*value = clean(*value)
+	}
+	f.unitPass, f.value, f.evidence = append(f.unitPass, a.Pass), append(f.value, value), append(f.evidence, toJSON(v.Evidence))
+	f.applies, f.abstained = append(f.applies, v.Applies), append(f.abstained, v.Abstained)
+}
+
+func (f *findings) arrays() []any {
+	return []any{f.seq, f.unit, f.criterion, f.unitNo, f.no, f.unitPass, f.value, f.applies, f.abstained, f.reason, f.evidence}
+}

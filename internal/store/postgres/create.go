@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+// Create writes the idempotency record first: of two equal requests the second waits there for the
+// first and then finds its run, rather than being refused for the key that the first holds.
+func (r runs) Create(ctx context.Context, n store.NewRun) (run assay.Run, replayed bool, err error) {
+	err = r.write(ctx, func(ctx context.Context, t tx) error {
+		if _, err := lockProject(ctx, t, n.Project, "FOR KEY SHARE"); err != nil {
+			return err
+		}
+		var id assay.RunID
+		if _, err := t.first(ctx, "SELECT nextval(pg_get_serial_sequence('runs', 'id'))", nil, intTo(&id)); err != nil {
+			return err
+		}
+		before, err := remember(ctx, t, n, id)
+		if err != nil {
+			return err
+		}
+		if replayed = before != 0; replayed {
+			run, err = getRun(ctx, t.conn, before)
+			return err
+		}
+		if err := insertRun(ctx, t, n, id); err != nil {
+			return err
+		}
+		if err := hold(ctx, t, n, id); err != nil {
+			return err
+		}
+		run, err = getRun(ctx, t.conn, id)
+		return err
+	})
+	if err != nil {
+		return assay.Run{}, false, err
+	}
+	return run, replayed, nil
+}
+
+// remember stores the idempotency record, or returns the run that it was answered with before.
+func remember(ctx context.Context, t tx, n store.NewRun, id assay.RunID) (before assay.RunID, err error) {
+	i := n.Idempotency
+	if i == nil {
+		return 0, nil
+	}
+	added, err := t.exec(ctx, `INSERT INTO idempotency (project_id, route, key, body_hash, run_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT DO NOTHING`, n.Project, i.Route, i.Key, i.BodyHash, id, n.Now)
+	if err != nil || added == 1 {
+		return 0, err
+	}
+	var hash assay.Hash
+	found, err := t.first(ctx, "SELECT body_hash, run_id FROM idempotency WHERE project_id = $1 AND route = $2 AND key = $3",
+		[]any{n.Project, i.Route, i.Key}, textTo(&hash), intTo(&before))
+	switch {
+	case err != nil:
+		return 0, err
+	case !found:
+		return 0, errAgain
+	case hash != i.BodyHash:
+		return 0, assay.Errorf(assay.CodeIdempotency, "the idempotency key %q was used for another request", i.Key).
+			WithHint("use a new key for a new request").With("run", before.String())
+	}
+	return before, nil
+}
+
+func insertRun(ctx context.Context, t tx, n store.NewRun, id assay.RunID) error {
+	if _, err := t.exec(ctx, `INSERT INTO runs (id, project_id, kind, state, reason, sentence, by_whom, retry_of, concurrency, as_of, created_at)
+		VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10)`,
+		id, n.Project, n.Kind, assay.ReasonAccepted, n.Sentence, n.By, n.RetryOf, n.Concurrency, n.AsOf, n.Now); err != nil {
+		return err
+	}
+	if _, err := t.exec(ctx, "INSERT INTO run_specs (run_id, spec) VALUES ($1, $2)", id, *toJSON(n.Spec)); err != nil {
+		return err
+	}
+	names, versions := make([]string, len(n.Spec.Judges)), make([]string, len(n.Spec.Judges))
+	for i, j := range n.Spec.Judges {
+		names[i], versions[i] = j.Name, string(j.Version)
+	}
+	if _, err := t.exec(ctx, `INSERT INTO version_keys (project_id, hash) SELECT DISTINCT $1::bigint, h FROM unnest($2::text[]) h ORDER BY h
+		ON CONFLICT DO NOTHING`, n.Project, versions); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, `INSERT INTO run_judges (run_id, judge, name, version_key) SELECT $1, u.no - 1, u.name, k.id
+		FROM unnest($3::text[], $4::text[]) WITH ORDINALITY u (name, hash, no) JOIN version_keys k ON k.project_id = $2 AND k.hash = u.hash`,
+		id, n.Project, names, versions)
+	return err
+}
+
+// hold takes the run's keys, in one order for all, and waits for whoever is about to hold one.
+func hold(ctx context.Context, t tx, n store.NewRun, id assay.RunID) error {
+	keys := slices.Compact(slices.Sorted(slices.Values(n.Keys)))
+	for _, key := range keys {
+		added, err := t.exec(ctx, "INSERT INTO run_keys (project_id, key, run_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", n.Project, key, id)
+		if err != nil {
+			return err
+		}
+		if added == 0 {
+			return conflict(ctx, t, n.Project, key)
+		}
+	}
+	return nil
+}
+
+func conflict(ctx context.Context, t tx, project assay.ProjectID, key string) error {
+	var holder assay.RunID
+	var state assay.RunState
+	found, err := t.first(ctx, "SELECT r.id, r.state FROM run_keys k JOIN runs r ON r.id = k.run_id WHERE k.project_id = $1 AND k.key = $2",
+		[]any{project, key}, intTo(&holder), textTo(&state))
+	if err != nil {
+		return err
+	}
+	if !found {
+		return errAgain // it ended between the two statements
+	}
+	e := assay.Errorf(assay.CodeConflict, "run %s is %s and holds %s", holder, state, key).
+		With("run", holder.String()).With("state", string(state)).With("key", key)
+	if state == assay.RunPaused {
+		return e.WithHint("go on with it: `assay resume %s`; or end it: `assay cancel %s`", holder, holder)
+	}
+	return e.WithHint("wait for it: `assay watch %s`; or stop it: `assay cancel %s`", holder, holder)
+}

@@ -1,0 +1,159 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+type items struct{ *Store }
+
+// itemColumns are followed by the user's id, the session's id and the number of attempts.
+const itemColumns = `i.run_id, i.seq, i.session_key, i.content_id, i.stratum, i.judge, i.repeat, i.state, i.class, i.error, i.pass, i.not_before,
+	i.counted, i.crashes, i.alone, i.origin_run, i.origin_seq, i.ended_at`
+
+// opened counts by the highest number, so that the next one is free even if a number were missing.
+const opened = "coalesce((SELECT max(a.n) FROM attempts a WHERE a.run_id = i.run_id AND a.seq = i.seq), 0)"
+
+func itemInto(i *assay.Item) []any {
+	return []any{intTo(&i.Run), &i.Seq, intTo(&i.Session), intTo(&i.Content), intTo(&i.Stratum), intTo(&i.Judge), intTo(&i.Repeat),
+		textTo(&i.State), textTo(&i.Class), &i.Error, &i.Pass, asTimePtr{&i.NotBefore}, intTo(&i.Counted), intTo(&i.Crashes), intTo(&i.Alone),
+		asOriginRun{&i.Origin}, asOriginSeq{&i.Origin}, asTimePtr{&i.EndedAt}, &i.UserID, &i.SessionID, intTo(&i.Attempts)}
+}
+
+// asOriginRun makes the origin, asOriginSeq completes it.
+type asOriginRun struct{ to **assay.Origin }
+
+func (d asOriginRun) ScanInt64(v pgtype.Int8) error {
+	*d.to = nil
+	if v.Valid {
+		*d.to = &assay.Origin{Run: assay.RunID(v.Int64)}
+	}
+	return nil
+}
+
+type asOriginSeq struct{ to **assay.Origin }
+
+func (d asOriginSeq) ScanInt64(v pgtype.Int8) error {
+	if *d.to != nil {
+		(*d.to).Seq = v.Int64
+	}
+	return nil
+}
+
+func (i items) Pending(ctx context.Context, run assay.RunID, after int64, limit int) (list []assay.Item, err error) {
+	err = i.read(ctx, func(ctx context.Context, c conn) (err error) {
+		list, err = collect(ctx, c, itemInto, "SELECT "+itemColumns+", '', '', "+opened+` FROM items i
+			WHERE i.run_id = $1 AND i.seq > $2 AND i.state = 'pending' ORDER BY i.seq LIMIT $3`, run, after, limit)
+		return err
+	})
+	return list, err
+}
+
+func (i items) EndRest(ctx context.Context, f store.Fence, to assay.ItemState, limit int, now time.Time) (n int64, err error) {
+	err = i.fenced(ctx, f, toRead, func(ctx context.Context, t tx, _ assay.RunControl) (err error) {
+		n, err = t.exec(ctx, `UPDATE items SET state = $3, ended_at = $4, not_before = NULL WHERE run_id = $1 AND seq = ANY(ARRAY(
+			SELECT i.seq FROM items i WHERE i.run_id = $1 AND i.state = 'pending' AND NOT EXISTS (
+				SELECT 1 FROM attempts a WHERE a.run_id = i.run_id AND a.seq = i.seq AND a.status = 'open' AND a.epoch = $2)
+			ORDER BY i.seq LIMIT $5))`, f.Run, f.Epoch, to, now, limit)
+		return err
+	})
+	return n, err
+}
+
+func (i items) Counts(ctx context.Context, run assay.RunID, now time.Time) (counts assay.Counts, err error) {
+	err = i.read(ctx, func(ctx context.Context, c conn) error {
+		counts = assay.Counts{}
+		var state assay.ItemState
+		var class assay.Class
+		var n, reused, waiting int64
+		// One statement, so that the sums agree. The row without a state is what is in flight.
+		return c.each(ctx, func() error {
+			counts.Total += n
+			switch state {
+			case "":
+				counts.Total -= n
+				counts.InFlight = n
+			case assay.ItemPending:
+				counts.Pending += n
+				counts.Waiting += waiting
+			case assay.ItemGraded:
+				counts.Graded += n
+				counts.Reused += reused
+			case assay.ItemErrored:
+				counts.Errored += n
+			case assay.ItemUngradable:
+				counts.Ungradable += n
+			case assay.ItemCancelled:
+				counts.Cancelled += n
+			case assay.ItemAbandoned:
+				counts.Abandoned += n
+			}
+			if class != "" {
+				if counts.ByClass == nil {
+					counts.ByClass = map[assay.Class]int64{}
+				}
+				counts.ByClass[class] += n
+			}
+			return nil
+		}, `SELECT state, class, count(*), count(*) FILTER (WHERE origin_run <> run_id), count(*) FILTER (WHERE not_before > $2)
+			FROM items WHERE run_id = $1 GROUP BY state, class
+			UNION ALL SELECT '', '', count(*), 0, 0 FROM attempts a JOIN runs r ON r.id = a.run_id AND r.epoch = a.epoch
+			WHERE a.run_id = $1 AND a.status = 'open'`, []any{run, now}, textTo(&state), textTo(&class), &n, &reused, &waiting)
+	})
+	return counts, err
+}
+
+func (i items) Spend(ctx context.Context, run assay.RunID) (s assay.Spend, err error) {
+	err = i.read(ctx, func(ctx context.Context, c conn) error {
+		_, err := c.first(ctx, `SELECT count(*), count(*) FILTER (WHERE status = 'unknown'), count(*) FILTER (WHERE late),
+			coalesce(bool_or(usage_known), false), coalesce(sum(input), 0)::bigint, coalesce(sum(cached), 0)::bigint,
+			coalesce(sum(output), 0)::bigint, coalesce(sum(reasoning), 0)::bigint, coalesce(sum(cost_micros), 0)::bigint,
+			count(*) FILTER (WHERE cost_micros IS NULL AND status <> 'open') FROM attempts WHERE run_id = $1`, []any{run},
+			&s.Attempts, &s.Unknown, &s.Late, &s.Usage.Known, &s.Usage.Input, &s.Usage.Cached, &s.Usage.Output, &s.Usage.Reasoning,
+			&s.CostMicros, &s.UnknownCosts)
+		return err
+	})
+	return s, err
+}
+
+func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p store.Page) (list []assay.Item, next string, err error) {
+	var after int64
+	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+		return nil, "", err
+	}
+	w := where("i.run_id = ?", run)
+	w.and("i.seq > ?", after)
+	if q.State != "" {
+		w.and("i.state = ?", q.State)
+	}
+	if q.Class != "" {
+		w.and("i.class = ?", q.Class)
+	}
+	limit := limitOf(p)
+	err = i.read(ctx, func(ctx context.Context, c conn) (err error) {
+		list, err = collect(ctx, c, itemInto, "SELECT "+itemColumns+", coalesce(s.user_id, ''), coalesce(s.session_id, ''), "+opened+
+			" FROM items i LEFT JOIN sessions s ON s.id = i.session_key"+w.sql.String()+" ORDER BY i.seq LIMIT "+w.next(), w.values(limit+1)...)
+		return err
+	})
+	list, next = page(list, limit, func(i assay.Item) any { return i.Seq })
+	return list, next, err
+}
+
+func attemptInto(a *assay.Attempt) []any {
+	return []any{intTo(&a.Run), &a.Seq, intTo(&a.N), &a.Epoch, textTo(&a.Status), textTo(&a.Class), &a.Alone, &a.Late, asTime{&a.OpenedAt},
+		intTo(&a.Wait), asTimePtr{&a.CallAt}, asTimePtr{&a.EndedAt}, intTo(&a.HTTPStatus), intTo(&a.RetryAfter), &a.Usage.Known, &a.Usage.Input,
+		&a.Usage.Cached, &a.Usage.Output, &a.Usage.Reasoning, &a.CostMicros, &a.Model, &a.Fingerprint, &a.Error, &a.Raw}
+}
+
+func (i items) Attempts(ctx context.Context, run assay.RunID, seq int64) (list []assay.Attempt, err error) {
+	err = i.read(ctx, func(ctx context.Context, c conn) (err error) {
+		list, err = collect(ctx, c, attemptInto, "SELECT "+attemptColumns+" FROM attempts WHERE run_id = $1 AND seq = $2 ORDER BY n", run, seq)
+		return err
+	})
+	return list, err
+}

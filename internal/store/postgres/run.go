@@ -1,0 +1,227 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+type runs struct{ *Store }
+
+const (
+	runColumns = `r.id, r.project_id, p.name, r.kind, r.state, r.phase, r.reason, r.sentence, s.spec, r.by_whom, r.retry_of, r.epoch,
+	r.revision, r.concurrency, r.stalls, r.partial, r.as_of, r.created_at, r.started_at, r.ended_at, r.heartbeat_at, r.progress_at, r.wake_at,
+	r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned, r.left_unsettled, r.left_undated, r.left_empty`
+	runSelect = "SELECT " + runColumns + " FROM runs r JOIN projects p ON p.id = r.project_id JOIN run_specs s ON s.run_id = r.id"
+)
+
+func runInto(r *assay.Run) []any {
+	return []any{intTo(&r.ID), intTo(&r.ProjectID), &r.Project, textTo(&r.Kind), textTo(&r.State), textTo(&r.Phase), textTo(&r.Reason),
+		&r.Sentence, asJSON{&r.Spec}, &r.By, intTo(&r.RetryOf), &r.Epoch, &r.Revision, intTo(&r.Concurrency), intTo(&r.Stalls), &r.Partial,
+		asTime{&r.AsOf}, asTime{&r.CreatedAt}, asTimePtr{&r.StartedAt}, asTimePtr{&r.EndedAt}, asTimePtr{&r.HeartbeatAt},
+		asTimePtr{&r.ProgressAt}, asTimePtr{&r.WakeAt}, asTimePtr{&r.CancelRequestedAt}, &r.CancelNow, asTimePtr{&r.PauseRequestedAt},
+		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty}
+}
+
+func (r runs) Get(ctx context.Context, id assay.RunID) (run assay.Run, err error) {
+	err = r.read(ctx, func(ctx context.Context, c conn) (err error) {
+		run, err = getRun(ctx, c, id)
+		return err
+	})
+	return run, err
+}
+
+func getRun(ctx context.Context, c conn, id assay.RunID) (run assay.Run, err error) {
+	found, err := c.first(ctx, runSelect+" WHERE r.id = $1", []any{id}, runInto(&run)...)
+	if err == nil && !found {
+		err = noRun(id)
+	}
+	return run, err
+}
+
+// lockRun reads a run and keeps everything that would change it, fences too, waiting until the
+// transaction ends.
+func lockRun(ctx context.Context, t tx, id assay.RunID) (run assay.Run, err error) {
+	found, err := t.first(ctx, "SELECT id FROM runs WHERE id = $1 FOR UPDATE", []any{id}, intTo(&run.ID))
+	if err == nil && !found {
+		err = noRun(id)
+	}
+	if err != nil {
+		return run, err
+	}
+	return getRun(ctx, t.conn, id) // a statement of its own, which sees what the lock waited for
+}
+
+func noRun(id assay.RunID) error {
+	return notFound("there is no run %s", id).WithHint("`assay runs` lists them")
+}
+
+func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []assay.Run, next string, err error) {
+	before := int64(1) << 62
+	if _, err := decodeCursor(p.Cursor, &before); err != nil {
+		return nil, "", err
+	}
+	w := where("r.id < ?", before)
+	if q.Project != 0 {
+		w.and("r.project_id = ?", q.Project)
+	}
+	if q.Kind != "" {
+		w.and("r.kind = ?", q.Kind)
+	}
+	if len(q.States) > 0 {
+		w.and("r.state = ANY(?)", texts(q.States))
+	}
+	limit := limitOf(p)
+	err = r.read(ctx, func(ctx context.Context, c conn) (err error) {
+		list, err = collect(ctx, c, runInto, runSelect+w.sql.String()+" ORDER BY r.id DESC LIMIT "+w.next(), w.values(limit+1)...)
+		return err
+	})
+	list, next = page(list, limit, func(r assay.Run) any { return r.ID })
+	return list, next, err
+}
+
+func (r runs) Waiting(ctx context.Context, now time.Time) (list []assay.Run, err error) {
+	err = r.read(ctx, func(ctx context.Context, c conn) (err error) {
+		list, err = collect(ctx, c, runInto, runSelect+` WHERE r.state IN ('queued', 'running', 'paused')
+			AND (r.state <> 'paused' OR r.wake_at <= $1 OR r.cancel_requested_at IS NOT NULL OR r.end_requested_at IS NOT NULL) ORDER BY r.id`, now)
+		return err
+	})
+	return list, err
+}
+
+func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.Time) (run assay.Run, err error) {
+	var set, unless string
+	switch ask {
+	case store.AskCancel:
+		set, unless = "cancel_requested_at = $2", "cancel_requested_at IS NOT NULL"
+	case store.AskCancelNow:
+		set, unless = "cancel_requested_at = coalesce(cancel_requested_at, $2), cancel_now = true", "cancel_requested_at IS NOT NULL AND cancel_now"
+	case store.AskPause:
+		set, unless = "pause_requested_at = $2", "pause_requested_at IS NOT NULL"
+	case store.AskEnd:
+		set, unless = "end_requested_at = $2", "end_requested_at IS NOT NULL"
+	default:
+		return run, assay.Errorf(assay.CodeInternal, "ask %d is not known", ask)
+	}
+	return r.alter(ctx, id, func(ctx context.Context, t tx, run assay.Run) (bool, error) {
+		if run.State.Terminal() {
+			return false, nil
+		}
+		n, err := t.exec(ctx, "UPDATE runs SET revision = revision + 1, "+set+" WHERE id = $1 AND NOT ("+unless+")", id, now)
+		return n > 0, err
+	})
+}
+
+func (r runs) SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.Run, error) {
+	return r.alter(ctx, id, func(ctx context.Context, t tx, run assay.Run) (bool, error) {
+		if run.State.Terminal() {
+			return false, refused(run, "its concurrency cannot change")
+		}
+		_, err := t.exec(ctx, "UPDATE runs SET revision = revision + 1, concurrency = $2 WHERE id = $1", id, n)
+		return true, err
+	})
+}
+
+// alter locks a run, lets f change its row, and returns the run as it is then.
+func (r runs) alter(ctx context.Context, id assay.RunID, f func(context.Context, tx, assay.Run) (changed bool, err error)) (run assay.Run, err error) {
+	err = r.write(ctx, func(ctx context.Context, t tx) error {
+		var changed bool
+		if run, err = lockRun(ctx, t, id); err == nil {
+			changed, err = f(ctx, t, run)
+		}
+		if err == nil && changed {
+			run, err = getRun(ctx, t.conn, id)
+		}
+		return err
+	})
+	return run, err
+}
+
+func refused(run assay.Run, what string) error {
+	return assay.Errorf(assay.CodeRefused, "run %s is %s: %s", run.ID, run.State, what).
+		WithHint("`assay runs` shows where runs stand").With("run", run.ID.String()).With("state", string(run.State))
+}
+
+func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay.Run, error) {
+	return r.alter(ctx, id, func(ctx context.Context, t tx, run assay.Run) (bool, error) {
+		if err := allowed(run, c); err != nil {
+			return false, err
+		}
+		var ended *time.Time
+		if c.To.Terminal() {
+			ended = &c.Now
+			if _, err := t.exec(ctx, "DELETE FROM run_keys WHERE run_id = $1", id); err != nil {
+				return false, err
+			}
+		}
+		_, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, state = $2, phase = CASE WHEN $3 = '' THEN phase ELSE $3 END,
+			reason = $4, sentence = $5, partial = partial OR $6, wake_at = $7,
+			pause_requested_at = CASE WHEN $8 THEN NULL ELSE pause_requested_at END, ended_at = $9 WHERE id = $1`,
+			id, c.To, c.Phase, c.Reason, c.Sentence, c.Partial, c.WakeAt, c.ClearPause, ended)
+		return true, err
+	})
+}
+
+// allowed says whether the row's present content lets c happen.
+func allowed(run assay.Run, c store.Change) error {
+	switch {
+	case c.Epoch != nil && *c.Epoch != run.Epoch:
+		return lost(run.ID, *c.Epoch)
+	case run.State.Terminal():
+		return refused(run, "it has ended and never changes again")
+	case !slices.Contains(c.From, run.State):
+		return refused(run, "it cannot become "+string(c.To)+" from there")
+	case run.CancelRequestedAt != nil && (c.To == assay.RunPaused || (c.To.Terminal() && c.To != assay.RunCancelled)):
+		return refused(run, "a cancel was asked for, so it cannot become "+string(c.To))
+	}
+	return nil
+}
+
+func (r runs) TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool, now time.Time) (assay.Run, error) {
+	return r.alter(ctx, id, func(ctx context.Context, t tx, run assay.Run) (bool, error) {
+		if run.Epoch != epoch {
+			return false, lost(id, epoch)
+		}
+		if run.State != assay.RunQueued && run.State != assay.RunRunning {
+			return false, refused(run, "it cannot be taken up")
+		}
+		if _, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, epoch = epoch + 1, state = 'running', reason = '', sentence = '',
+			phase = CASE WHEN phase = '' THEN 'planning' ELSE phase END, wake_at = NULL, started_at = coalesce(started_at, $2),
+			heartbeat_at = $2, stalls = stalls + CASE WHEN $3 THEN 1 ELSE 0 END WHERE id = $1`, id, now, dead); err != nil {
+			return false, err
+		}
+		if !dead {
+			return true, nil
+		}
+		_, err := t.exec(ctx, `WITH cut AS (UPDATE attempts SET status = 'unknown', class = 'unknown' WHERE run_id = $1 AND status = 'open' RETURNING seq, alone)
+			UPDATE items i SET crashes = i.crashes + CASE WHEN cut.alone THEN 0 ELSE 1 END, alone = i.alone + CASE WHEN cut.alone THEN 1 ELSE 0 END
+			FROM cut WHERE i.run_id = $1 AND i.seq = cut.seq`, id)
+		return true, err
+	})
+}
+
+const beatSQL = `UPDATE runs SET heartbeat_at = $2, revision = revision + 1 WHERE id = $1`
+
+func (r runs) Beat(ctx context.Context, f store.Fence, now time.Time) (control assay.RunControl, err error) {
+	err = r.fenced(ctx, f, toWrite, func(ctx context.Context, t tx, c assay.RunControl) error {
+		control = c
+		control.Revision++
+		_, err := t.exec(ctx, beatSQL, f.Run, now)
+		return err
+	})
+	return control, err
+}
+
+func (r runs) Control(ctx context.Context, f store.Fence) (c assay.RunControl, err error) {
+	err = r.read(ctx, func(ctx context.Context, q conn) error {
+		found, err := q.first(ctx, fenceSQL, []any{f.Run, f.Epoch, states(f)}, controlInto(&c)...)
+		if err == nil && !found {
+			err = lost(f.Run, f.Epoch)
+		}
+		return err
+	})
+	return c, err
+}
