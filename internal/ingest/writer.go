@@ -87,6 +87,7 @@ func (w *writer) flush() error {
 	}
 	w.adapt(time.Since(began))
 	for n, r := range results {
+		s := &w.batch[n]
 		switch r {
 		case store.PutNew:
 			w.totals.New++
@@ -95,10 +96,12 @@ func (w *writer) flush() error {
 		default:
 			w.totals.Unchanged++
 		}
-		if w.batch[n].Head.Repaired {
+		if r != store.PutUnchanged {
+			w.totals.Labels += int64(len(s.Labels))
+		}
+		if s.Head.Repaired {
 			w.totals.Repaired++
 		}
-		w.totals.Labels += int64(len(w.batch[n].Labels))
 	}
 	clear(w.batch)
 	w.batch, w.bytes = w.batch[:0], 0
