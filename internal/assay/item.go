@@ -117,7 +117,8 @@ type Counts struct {
 	ByClass    map[Class]int64 `json:"by_class,omitempty"`
 }
 
-// Spend sums attempts, across crashes and late ones too.
+// Spend sums the attempts whose call left or may have left, across crashes and late ones too. One that
+// was closed without a call (no CallAt) cost nothing and is not counted.
 type Spend struct {
 	Attempts     int64 `json:"attempts"`
 	Unknown      int64 `json:"unknown"` // attempts that a crash cut

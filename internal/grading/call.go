@@ -112,8 +112,10 @@ func (l *loop) take(r result) {
 // The answers go through the fence no more: the run was taken up by another or the store is gone.
 func (l *loop) give(err error) error {
 	l.halt.Store(true)
-	for range l.opened {
-		l.g.o.Gate.Leave()
+	for _, f := range l.opened { // they never left
+		if !f.attempt.Alone {
+			l.g.o.Gate.Leave()
+		}
 	}
 	deadline := time.NewTimer(engine.StopGrace)
 	defer deadline.Stop()
