@@ -14,6 +14,8 @@ import (
 	"assay/internal/engine/local"
 	"assay/internal/judge"
 	"assay/internal/store"
+	"assay/internal/store/postgres"
+	"assay/internal/store/postgres/pgtest"
 	"assay/internal/store/sqlite"
 )
 
@@ -27,7 +29,17 @@ func onEach(t *testing.T, f func(t *testing.T, s store.Store)) {
 		t.Cleanup(func() { s.Close() })
 		f(t, s)
 	})
+	t.Run("postgres", func(t *testing.T) {
+		s, err := postgres.Open(t.Context(), pgtest.Database(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		f(t, s)
+	})
 }
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // world is a store with sessions, a scripted judge and an engine; drive starts a dispatcher.
 type world struct {
