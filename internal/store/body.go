@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"sync"
@@ -15,11 +16,7 @@ import (
 // zstd. size is the length before compression.
 func EncodeBody(s *assay.Session) (body []byte, hash assay.Hash, size int64, err error) {
 	scratch := scratches.Get().(*[]byte)
-	defer func() {
-		if cap(*scratch) <= maxScratch {
-			scratches.Put(scratch)
-		}
-	}()
+	defer release(scratch)
 	raw, err := s.AppendCanonical((*scratch)[:0])
 	if err != nil {
 		return nil, "", 0, err
@@ -29,17 +26,27 @@ func EncodeBody(s *assay.Session) (body []byte, hash assay.Hash, size int64, err
 	return body, hash, int64(len(raw)), nil
 }
 
-// Canonical texts are dropped as soon as they are compressed; a rare large one is not kept.
+// Canonical texts and compressed ones on their way; a rare large one is not kept.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxScratch = 1 << 20
+
+func release(scratch *[]byte) {
+	if cap(*scratch) <= maxScratch {
+		scratches.Put(scratch)
+	}
+}
 
 // CompressBody hashes and compresses canonical JSON.
 func CompressBody(raw []byte) ([]byte, assay.Hash) {
 	sum := sha256.Sum256(raw)
 	enc := encoders.Get().(*zstd.Encoder)
 	defer encoders.Put(enc)
-	return enc.EncodeAll(raw, make([]byte, 0, len(raw)/4+64)), assay.Hash(hex.EncodeToString(sum[:]))
+	scratch := scratches.Get().(*[]byte)
+	*scratch = enc.EncodeAll(raw, (*scratch)[:0])
+	body := bytes.Clone(*scratch) // of its own length: batches of bodies wait in memory
+	release(scratch)
+	return body, assay.Hash(hex.EncodeToString(sum[:]))
 }
 
 // DecodeBody is the inverse of EncodeBody.

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -10,9 +11,14 @@ import (
 )
 
 // Content is what a message says: a string, null, or a list of parts. Texts of several parts are
-// joined by a line feed.
+// joined by a line feed; nearly all messages hold nothing but text.
 type Content struct {
-	Text      string
+	Text string
+	Rich *Rich
+}
+
+// Rich is what parts hold beside text.
+type Rich struct {
 	Reasoning string
 	Calls     []assay.ToolCall
 	Results   []assay.Message
@@ -22,9 +28,7 @@ type Content struct {
 func (c *Content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	switch dec.PeekKind() {
 	case '"':
-		token, err := dec.ReadToken()
-		c.Text = token.String()
-		return err
+		return json.UnmarshalDecode(dec, &c.Text)
 	case '[':
 		var parts []part
 		if err := json.UnmarshalDecode(dec, &parts); err != nil {
@@ -43,12 +47,21 @@ func (c *Content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 }
 
-// and is c followed by d.
+// and is c followed by d, of which one is nearly always empty.
 func (c Content) and(d Content) Content {
-	return Content{
-		Text: join(c.Text, d.Text), Reasoning: join(c.Reasoning, d.Reasoning),
-		Calls: append(c.Calls, d.Calls...), Results: append(c.Results, d.Results...), Parts: append(c.Parts, d.Parts...),
+	c.Text = join(c.Text, d.Text)
+	switch {
+	case c.Rich == nil:
+		c.Rich = d.Rich
+	case d.Rich != nil:
+		c.Rich = &Rich{
+			Reasoning: join(c.Rich.Reasoning, d.Rich.Reasoning),
+			Calls:     slices.Concat(c.Rich.Calls, d.Rich.Calls),
+			Results:   slices.Concat(c.Rich.Results, d.Rich.Results),
+			Parts:     slices.Concat(c.Rich.Parts, d.Rich.Parts),
+		}
 	}
+	return c
 }
 
 // part is one element of a content list, in any of its common shapes.
@@ -119,24 +132,40 @@ func (c *Content) add(p *part) {
 	switch p.kind {
 	case "text", "input_text", "output_text":
 		c.Text = join(c.Text, first(string(f.Text), string(f.Value), f.Content.Text))
+		return
 	case "refusal":
 		c.Text = join(c.Text, first(string(f.Refusal), string(f.Text)))
+		return
+	}
+	if c.Rich == nil {
+		c.Rich = &Rich{}
+	}
+	c.Rich.add(p)
+}
+
+func (r *Rich) add(p *part) {
+	f := &p.fields
+	switch p.kind {
 	case "reasoning", "thinking":
-		c.Reasoning = join(c.Reasoning, first(string(f.Thinking), string(f.Reasoning), string(f.Text), string(f.Value), f.Content.Text))
+		r.Reasoning = join(r.Reasoning, first(string(f.Thinking), string(f.Reasoning), string(f.Text), string(f.Value), f.Content.Text))
 	case "tool_use":
-		c.Calls = append(c.Calls, assay.ToolCall{ID: string(f.ID), Name: string(f.Name), Arguments: string(f.Input)})
+		r.Calls = append(r.Calls, assay.ToolCall{ID: string(f.ID), Name: string(f.Name), Arguments: string(f.Input)})
 	case "tool_call":
 		if f.Name != "" {
-			c.Calls = append(c.Calls, assay.ToolCall{ID: string(f.ID), Name: string(f.Name), Arguments: string(f.Arguments)})
+			r.Calls = append(r.Calls, assay.ToolCall{ID: string(f.ID), Name: string(f.Name), Arguments: string(f.Arguments)})
 		} else {
-			c.Calls = append(c.Calls, valueCall(string(f.Value), p.raw))
+			r.Calls = append(r.Calls, valueCall(string(f.Value), p.raw))
 		}
 	case "tool_call_response":
-		c.Results = append(c.Results, assay.Message{Role: assay.RoleTool, ToolCallID: string(f.ID), Content: first(string(f.Response), string(f.Result), f.Content.Text)})
+		r.Results = append(r.Results, assay.Message{Role: assay.RoleTool, ToolCallID: string(f.ID), Content: first(string(f.Response), string(f.Result), f.Content.Text)})
 	case "tool_result":
-		c.Results = append(c.Results, assay.Message{Role: assay.RoleTool, ToolCallID: string(f.ToolUseID), Content: f.Content.Text, Parts: f.Content.Parts})
+		result := assay.Message{Role: assay.RoleTool, ToolCallID: string(f.ToolUseID), Content: f.Content.Text}
+		if f.Content.Rich != nil {
+			result.Parts = f.Content.Rich.Parts
+		}
+		r.Results = append(r.Results, result)
 	default:
-		c.Parts = append(c.Parts, p.opaque())
+		r.Parts = append(r.Parts, p.opaque())
 	}
 }
 

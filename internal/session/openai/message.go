@@ -1,11 +1,11 @@
 package openai
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/internal/assay"
@@ -15,19 +15,19 @@ import (
 // Message is one chat message as people's files hold it: the chat-completions shape, and the small
 // departures from it that are common.
 type Message struct {
-	Role             string         `json:"role"`
-	Name             Text           `json:"name"`
-	Content          Content        `json:"content"`
-	Parts            Content        `json:"parts"` // OpenTelemetry's GenAI messages have these in place of content
-	Refusal          Text           `json:"refusal"`
-	Reasoning        Text           `json:"reasoning"`
-	ReasoningContent Text           `json:"reasoning_content"`
-	ToolCalls        []ToolCall     `json:"tool_calls"`
-	FunctionCall     *Function      `json:"function_call"`
-	ToolCallID       Text           `json:"tool_call_id"`
-	Timestamp        jsontext.Value `json:"timestamp"`
-	CreatedAt        jsontext.Value `json:"created_at"`
-	Created          jsontext.Value `json:"created"`
+	Role             string     `json:"role"`
+	Name             Text       `json:"name"`
+	Content          Content    `json:"content"`
+	Parts            Content    `json:"parts"` // OpenTelemetry's GenAI messages have these in place of content
+	Refusal          Text       `json:"refusal"`
+	Reasoning        Text       `json:"reasoning"`
+	ReasoningContent Text       `json:"reasoning_content"`
+	ToolCalls        []ToolCall `json:"tool_calls"`
+	FunctionCall     *Function  `json:"function_call"`
+	ToolCallID       Text       `json:"tool_call_id"`
+	Timestamp        Moment     `json:"timestamp"`
+	CreatedAt        Moment     `json:"created_at"`
+	Created          Moment     `json:"created"`
 }
 
 // ToolCall is a call in an assistant message.
@@ -47,9 +47,7 @@ type Text string
 
 func (t *Text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if dec.PeekKind() == '"' {
-		token, err := dec.ReadToken()
-		*t = Text(token.String())
-		return err
+		return json.UnmarshalDecode(dec, (*string)(t))
 	}
 	v, err := dec.ReadValue()
 	if err != nil {
@@ -64,11 +62,9 @@ func raw(v jsontext.Value) string {
 	if v.Kind() == 'n' {
 		return ""
 	}
-	var b bytes.Buffer
-	if json.Compact(&b, v) != nil {
-		return string(v)
-	}
-	return b.String()
+	v = v.Clone()
+	_ = v.Compact(jsontext.AllowDuplicateNames(true)) // v was read as JSON; else it stays as it is
+	return string(v)
 }
 
 // Role maps the names that a role goes by; an unknown one stays and is rejected later.
@@ -86,31 +82,37 @@ func Role(name string) assay.Role {
 	return assay.Role(name)
 }
 
-// Recorded turns m into the messages that it stands for: one, and before it one for each tool result
-// that its content holds as a part.
-func (m *Message) Recorded() []assay.Message {
+// Record appends the messages that m stands for: one, and before it one for each tool result that its
+// content holds as a part.
+func (m *Message) Record(dst []assay.Message) []assay.Message {
 	content := m.Content.and(m.Parts)
 	out := assay.Message{
 		Role: Role(m.Role), Name: string(m.Name), Content: first(content.Text, string(m.Refusal)), ToolCallID: string(m.ToolCallID),
-		Reasoning: first(string(m.ReasoningContent), string(m.Reasoning), content.Reasoning),
-		Parts:     content.Parts,
-		At:        firstTime(m.Timestamp, m.CreatedAt, m.Created),
+		Reasoning: first(string(m.ReasoningContent), string(m.Reasoning)),
+		At:        cmp.Or(m.Timestamp.Time, m.CreatedAt.Time, m.Created.Time),
+	}
+	if len(m.ToolCalls) > 0 {
+		out.ToolCalls = make([]assay.ToolCall, 0, len(m.ToolCalls))
 	}
 	for _, c := range m.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, c.Function.call(string(c.ID)))
 	}
-	out.ToolCalls = append(out.ToolCalls, content.Calls...)
 	if m.FunctionCall != nil {
 		out.ToolCalls = append(out.ToolCalls, m.FunctionCall.call(""))
 	}
-	results := content.Results
-	for i := range results {
-		results[i].Name, results[i].At = out.Name, out.At
+	if rich := content.Rich; rich != nil {
+		out.Reasoning = first(out.Reasoning, rich.Reasoning)
+		out.Parts = rich.Parts
+		out.ToolCalls = append(out.ToolCalls, rich.Calls...)
+		for _, r := range rich.Results {
+			r.Name, r.At = out.Name, out.At
+			dst = append(dst, r)
+		}
+		if len(rich.Results) > 0 && out.Content == "" && len(out.Parts) == 0 && len(out.ToolCalls) == 0 {
+			return dst
+		}
 	}
-	if len(results) > 0 && out.Content == "" && len(out.Parts) == 0 && len(out.ToolCalls) == 0 {
-		return results
-	}
-	return append(results, out)
+	return append(dst, out)
 }
 
 func (f *Function) call(id string) assay.ToolCall {
@@ -126,20 +128,22 @@ func first(texts ...string) string {
 	return ""
 }
 
-func firstTime(values ...jsontext.Value) *time.Time {
-	for _, v := range values {
-		if t := piece.Time(v); t != nil {
-			return t
-		}
+// Moment is a time in any of the shapes that piece.Time reads; what is none is nil.
+type Moment struct{ *time.Time }
+
+func (m *Moment) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	v, err := dec.ReadValue()
+	if err == nil {
+		m.Time = piece.Time(v)
 	}
-	return nil
+	return err
 }
 
 // Turns splits chat messages into turns.
 func Turns(messages []Message) []assay.Turn {
 	all := make([]assay.Message, 0, len(messages))
 	for i := range messages {
-		all = append(all, messages[i].Recorded()...)
+		all = messages[i].Record(all)
 	}
 	return Split(all)
 }

@@ -8,11 +8,10 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/internal/assay"
 	"assay/internal/session/piece"
@@ -32,10 +31,10 @@ type conversation struct {
 	Source       string                     `json:"source"`
 	AgentVersion Text                       `json:"agent_version"`
 	Metadata     map[string]json.RawMessage `json:"metadata"`
-	StartedAt    jsontext.Value             `json:"started_at"`
-	CreatedAt    jsontext.Value             `json:"created_at"`
-	Created      jsontext.Value             `json:"created"`
-	Timestamp    jsontext.Value             `json:"timestamp"`
+	StartedAt    Moment                     `json:"started_at"`
+	CreatedAt    Moment                     `json:"created_at"`
+	Created      Moment                     `json:"created"`
+	Timestamp    Moment                     `json:"timestamp"`
 }
 
 // Parse reads one conversation.
@@ -62,7 +61,7 @@ func Parse(raw []byte) piece.Record {
 	t := &s.Turns[0]
 	t.Metadata = c.Metadata
 	if t.StartedAt == nil {
-		t.StartedAt = firstTime(c.StartedAt, c.CreatedAt, c.Created, c.Timestamp)
+		t.StartedAt = cmp.Or(c.StartedAt.Time, c.CreatedAt.Time, c.Created.Time, c.Timestamp.Time)
 	}
 	for i := range s.Turns {
 		s.Turns[i].AgentVersion, s.Turns[i].Source = string(c.AgentVersion), c.Source

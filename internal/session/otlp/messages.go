@@ -98,7 +98,7 @@ func recorded(ms []openai.Message, role assay.Role) (out []assay.Message) {
 		if ms[i].Role == "" {
 			ms[i].Role = string(role)
 		}
-		for _, m := range ms[i].Recorded() {
+		for _, m := range ms[i].Record(nil) {
 			switch m.Role {
 			case assay.RoleSystem, assay.RoleUser, assay.RoleAssistant, assay.RoleTool:
 			default:
