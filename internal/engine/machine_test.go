@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"assay/internal/assay"
+)
+
+// The table of the design, written out a second time: a row that is added or lost in the code must be
+// added or lost here too.
+func TestMachineIsTheTable(t *testing.T) {
+	want := map[Event]struct {
+		from []assay.RunState
+		to   assay.RunState
+	}{
+		EventTakeUp:     {[]assay.RunState{"queued"}, "running"},
+		EventDriverDead: {[]assay.RunState{"running"}, "running"},
+		EventStop:       {[]assay.RunState{"running"}, "queued"},
+		EventPause:      {[]assay.RunState{"running"}, "paused"},
+		EventResume:     {[]assay.RunState{"paused"}, "queued"},
+		EventWake:       {[]assay.RunState{"paused"}, "queued"},
+		EventDone:       {[]assay.RunState{"running"}, "completed"},
+		EventEnd:        {[]assay.RunState{"running", "paused"}, "completed"},
+		EventFail:       {[]assay.RunState{"running"}, "failed"},
+		EventCancel:     {[]assay.RunState{"queued", "running", "paused"}, "cancelled"},
+	}
+	seen := map[Event]bool{}
+	for _, row := range Machine {
+		seen[row.Event] = true
+		if row.From.Terminal() {
+			t.Errorf("%s leaves the terminal state %s", row.Event, row.From)
+		}
+	}
+	for event, w := range want {
+		from, to := From(event)
+		if !slices.Equal(from, w.from) || to != w.to {
+			t.Errorf("%s: from %v to %s, want from %v to %s", event, from, to, w.from, w.to)
+		}
+		delete(seen, event)
+	}
+	for event := range seen {
+		t.Errorf("event %s is not in the design", event)
+	}
+}
