@@ -1,24 +1,30 @@
-package postgres_test
+package postgres
 
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
 	"assay/internal/assay"
 	"assay/internal/store"
-	"assay/internal/store/postgres"
 	"assay/internal/store/postgres/pgtest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv("POSTGRES_TEST_OWN"); url != "" {
+		ownForever(url)
+		return
+	}
+	pgtest.Main(m)
+}
 
 var t0 = time.Date(2025, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
-func open(tb testing.TB, url string) *postgres.Store {
+func open(tb testing.TB, url string) *Store {
 	tb.Helper()
-	s, err := postgres.Open(context.Background(), url)
+	s, err := Open(context.Background(), url)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -27,7 +33,7 @@ func open(tb testing.TB, url string) *postgres.Store {
 }
 
 // planned makes a project with n sessions and a run that is about to grade them, at epoch 1.
-func planned(tb testing.TB, s *postgres.Store, n int) store.Fence {
+func planned(tb testing.TB, s *Store, n int) store.Fence {
 	tb.Helper()
 	ctx := context.Background()
 	must := func(err error) {
