@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/zstd"
 
 	"assay/internal/assay"
@@ -56,7 +57,8 @@ func DecodeBody(body []byte) (*assay.Session, error) {
 		return nil, err
 	}
 	s := new(assay.Session)
-	if err := json.Unmarshal(raw, s); err != nil {
+	// Metadata is kept as recorded, repeated names and all.
+	if err := json.Unmarshal(raw, s, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return nil, assay.Errorf(assay.CodeInternal, "read stored session: %w", err)
 	}
 	return s, nil

@@ -28,8 +28,9 @@ func (e *Elements) Next() (Piece, error) {
 	for {
 		c, err := e.peek()
 		if err == io.EOF && e.depth > 0 {
+			p := Piece{Line: e.line, Where: e.place(), Fault: Faultf("", "the file ends inside the %s", e.what())}
 			e.depth = 0
-			return Piece{Line: e.line, Where: e.place(), Fault: Faultf("", "the file ends inside the %s", e.what())}, nil
+			return p, nil
 		}
 		if err != nil {
 			return Piece{}, err
@@ -224,6 +225,7 @@ func (e *Elements) value(c byte, max int) (raw []byte, long bool, err error) {
 // balance finds the end of one JSON value over several chunks.
 type balance struct {
 	scalar  bool
+	begun   bool // of a scalar: its first byte was seen
 	depth   int
 	text    bool // inside a string
 	escaped bool // the next byte is escaped
@@ -232,8 +234,12 @@ type balance struct {
 // scan returns how many bytes of chunk belong to the value and whether it ends there.
 func (s *balance) scan(chunk []byte) (n int, done bool) {
 	if s.scalar {
-		if i := bytes.IndexAny(chunk, ",]}: \t\r\n"); i >= 0 {
-			return max(i, 1), true
+		from := 0
+		if !s.begun {
+			from, s.begun = 1, true // it may be a stray delimiter itself
+		}
+		if i := bytes.IndexAny(chunk[from:], ",]}: \t\r\n"); i >= 0 {
+			return from + i, true
 		}
 		return len(chunk), false
 	}
