@@ -40,6 +40,7 @@ type server struct {
 	Services
 	hub   *hub
 	gates gates
+	ended ended
 }
 
 // New makes the handler of the API: everything under Root, /openapi.json and /healthz. It must be
@@ -115,7 +116,7 @@ func route[I, O any](s *server, a huma.API, op huma.Operation, f func(context.Co
 	}
 	op.Responses["default"] = problemResponse(a)
 	op.Path = Root + op.Path
-	op.BodyReadTimeout = -1 // carry bounds reading, and takes the bound away when the body is read
+	op.BodyReadTimeout = bodyTime // carry takes the deadline away when the body is read
 	huma.Register(a, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := f(ctx, in)
 		if err != nil {

@@ -63,6 +63,10 @@ func (s *server) carry(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		defer s.catch(out, r)
+		if r.ContentLength != 0 {
+			// Also where nobody reads the body: the server then skips what is left of it.
+			_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
+		}
 		if p := checkMedia(r); p != nil {
 			writeProblem(out, p)
 			return
@@ -135,30 +139,25 @@ func (w *writer) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// body bounds how long its sender may take and hashes what came. The deadline is taken away at the
-// end: the server goes on reading to notice a client that left, and a deadline that passes there
-// would cancel a request that waits for its run.
+// body bounds how long its sender may take and hashes what came. The deadline is taken away when all
+// of it came: the server goes on reading to notice a client that left, and a deadline that passes
+// there would cancel a request that waits for its run.
 type body struct {
 	io.ReadCloser
 	rc     *http.ResponseController
 	hash   hash.Hash
 	stream bool // each read has its own deadline
-	begun  bool
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	switch {
-	case b.stream:
+	if b.stream {
 		_ = b.rc.SetReadDeadline(time.Now().Add(uploadTime))
-	case !b.begun:
-		_ = b.rc.SetReadDeadline(time.Now().Add(bodyTime))
 	}
-	b.begun = true
 	n, err := b.ReadCloser.Read(p)
 	if !b.stream {
 		b.hash.Write(p[:n])
 	}
-	if err != nil {
+	if err == io.EOF {
 		_ = b.rc.SetReadDeadline(time.Time{})
 	}
 	return n, err

@@ -155,7 +155,7 @@ func (f *feed) poll(ctx context.Context, id assay.RunID, read func(context.Conte
 			f.fail(err)
 			return
 		}
-		timer := time.NewTimer(max(wait, 4*took))
+		timer := time.NewTimer(max(wait, 10*took))
 		select {
 		case <-timer.C:
 		case <-f.poked:

@@ -17,7 +17,7 @@ type Overview struct {
 	Projects  []Project   `json:"projects" nullable:"false"`
 	Attention []Attention `json:"attention" nullable:"false" doc:"what needs a person, first things first"`
 	Active    []RunView   `json:"active" nullable:"false" doc:"queued, running and paused runs, newest first"`
-	Recent    []RunRow    `json:"recent" nullable:"false" doc:"runs that have ended, newest first"`
+	Recent    []assay.Run `json:"recent" nullable:"false" doc:"runs that have ended, newest first, without counts: their sentences say how"`
 }
 
 // Attention is something that a person must decide.
@@ -76,9 +76,7 @@ func (s *Services) Overview(ctx context.Context) (o Overview, err error) {
 	if err != nil {
 		return o, err
 	}
-	if o.Recent, err = s.rows(ctx, ended); err != nil {
-		return o, err
-	}
+	o.Recent = pageOf(ended, "").Items
 	o.attend()
 	return o, nil
 }
@@ -100,7 +98,7 @@ func (o *Overview) attend() {
 	}
 	for _, r := range o.Recent {
 		if r.State == assay.RunFailed && r.EndedAt != nil && o.At.Sub(*r.EndedAt) < failedRecency && !o.retried(r.ID) {
-			o.need(r.Run, "failed: "+orElse(r.Sentence, string(r.Reason)), "assay retry "+r.ID.String())
+			o.need(r, "failed: "+orElse(r.Sentence, string(r.Reason)), "assay retry "+r.ID.String())
 		}
 	}
 }
@@ -111,7 +109,7 @@ func (o *Overview) need(r assay.Run, sentence, do string) {
 
 func (o *Overview) retried(id assay.RunID) bool {
 	return slices.ContainsFunc(o.Active, func(r RunView) bool { return r.RetryOf == id }) ||
-		slices.ContainsFunc(o.Recent, func(r RunRow) bool { return r.RetryOf == id })
+		slices.ContainsFunc(o.Recent, func(r assay.Run) bool { return r.RetryOf == id })
 }
 
 // idleSince is the last progress of a run that grades, or its start.

@@ -188,16 +188,20 @@ func (s *server) listRuns(ctx context.Context, project assay.ProjectID, in RunLi
 	return pageOf(rows, next), err
 }
 
-func (s *Services) rows(ctx context.Context, runs []assay.Run) ([]RunRow, error) {
+func (s *server) rows(ctx context.Context, runs []assay.Run) ([]RunRow, error) {
 	rows := make([]RunRow, len(runs))
 	for i, run := range runs {
-		counts, err := s.Store.Items().Counts(ctx, run.ID, s.Now())
+		counts, err := s.ended.counts(run, func() (assay.Counts, error) { return s.Store.Items().Counts(ctx, run.ID, s.Now()) })
 		if err != nil {
 			return nil, err
 		}
-		rows[i] = RunRow{Run: run, Cancelling: run.Cancelling(), Counts: counts}
+		rows[i] = rowOf(run, counts)
 	}
 	return rows, nil
+}
+
+func rowOf(run assay.Run, counts assay.Counts) RunRow {
+	return RunRow{Run: run, Cancelling: run.Cancelling(), Counts: counts}
 }
 
 // runView reads a run with what its rows add up to now.
@@ -210,11 +214,11 @@ func (s *server) runView(ctx context.Context, id assay.RunID) (RunView, error) {
 }
 
 func (s *Services) view(ctx context.Context, run assay.Run) (v RunView, err error) {
-	rows, err := s.rows(ctx, []assay.Run{run})
+	counts, err := s.Store.Items().Counts(ctx, run.ID, s.Now())
 	if err != nil {
 		return v, err
 	}
-	v.RunRow = rows[0]
+	v.RunRow = rowOf(run, counts)
 	v.Spend, err = s.Store.Items().Spend(ctx, run.ID)
 	if run.State == assay.RunRunning && run.StartedAt != nil {
 		v.pace(worked(v.Counts), s.Now().Sub(*run.StartedAt))

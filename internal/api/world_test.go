@@ -128,14 +128,21 @@ func serve(t testing.TB, network, address string, h http.Handler) (*http.Server,
 	return srv, l.Addr().String()
 }
 
-// compile reads "NAME VERSION" or "NAME command".
+// compile reads "NAME VERSION", "NAME command", or "fail CODE", "fail plain", "fail panic".
 func compile(source []byte, allowCommand bool) (j assay.Judge, v assay.JudgeVersion, err error) {
 	name, version, _ := strings.Cut(strings.TrimSpace(string(source)), " ")
 	if version == "command" && !allowCommand {
 		return j, v, assay.Errorf(assay.CodeForbidden, "judge %s runs a command", name).WithHint("apply it on the server's machine")
 	}
-	if name == "" {
+	switch {
+	case name == "":
 		return j, v, assay.Errorf(assay.CodeInvalid, "name: missing")
+	case name == "fail" && version == "plain":
+		return j, v, errors.New("dial postgres://user:secret@db")
+	case name == "fail" && version == "panic":
+		panic("secret")
+	case name == "fail":
+		return j, v, assay.Errorf(assay.Code(version), "it is %s", version).WithHint("do <this>").With("run", "r7")
 	}
 	id := assay.Hash(fmt.Sprintf("%064x", []byte(version)))
 	return assay.Judge{Name: name, Version: id, Source: string(source)}, assay.JudgeVersion{
@@ -229,4 +236,11 @@ func holds(t testing.TB, err error, code assay.Code) *assay.Error {
 		t.Fatalf("error %v, want code %s", err, code)
 	}
 	return e
+}
+
+func unmarshal(t testing.TB, raw []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(raw, v); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -49,14 +49,14 @@ func overview() api.Overview {
 	active := run(7, assay.RunRunning)
 	active.Phase = assay.PhaseGrading
 	over := run(6, assay.RunFailed)
-	over.EndedAt = &ended
+	over.EndedAt, over.Sentence = &ended, "0 of 3 items graded"
 	return api.Overview{
 		At: ended, Owner: api.OwnerInfo{PID: 42, Version: "v1"},
 		Projects:  []api.Project{{Name: "default", Settings: settings}},
 		Attention: []api.Attention{{Run: 6, Project: "default", Sentence: "failed: nothing graded", Do: "assay retry r6"}},
 		Active: []api.RunView{{RunRow: api.RunRow{Run: active, Counts: assay.Counts{Total: 2000, Pending: 1000, Graded: 990, Errored: 10, Reused: 5}},
 			Rate: &rate, Remaining: &left, Spend: assay.Spend{Attempts: 1200, UnknownCosts: 1200}}},
-		Recent: []api.RunRow{{Run: over}},
+		Recent: []assay.Run{over},
 	}
 }
 
@@ -70,7 +70,7 @@ func TestPage(t *testing.T) {
 		"Needs a person", "assay retry r6", "Nobody drives runs",
 		`<progress max="2000" value="1000"`, "990 of 2,000 graded, 5 of them reused, 10 errored",
 		"12.5 items/s, about 1m20s left", "1,200 calls, USD unknown",
-		"2026-07-02 00:30 CEST", `href="/openapi.json"`, "&lt;script&gt;alert(1)&lt;/script&gt;",
+		"2026-07-02 00:30 CEST", "0 of 3 items graded", `href="/openapi.json"`, "&lt;script&gt;alert(1)&lt;/script&gt;",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
