@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,17 +28,22 @@ func examine(head []byte) look {
 		l.array = true
 		return l
 	}
+	var seen look // the first object, for the error
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] == '{' {
-			if l := members(text); len(l.keys) > 0 {
+			l := members(text)
+			if l.format() != "" {
 				l.document = !jsontext.Value(mended(line)).IsValid(jsontext.AllowDuplicateNames(true))
 				return l
+			}
+			if seen.keys == nil {
+				seen = l
 			}
 		}
 		text = rest
 	}
-	return look{}
+	return seen
 }
 
 // members lists the keys of the object that text begins with.
@@ -69,26 +75,26 @@ func mended(text []byte) []byte {
 	return m
 }
 
-func (l look) has(key string) bool {
-	for _, k := range l.keys {
-		if k == key {
-			return true
-		}
-	}
-	return false
-}
+func (l look) has(key string) bool { return slices.Contains(l.keys, key) }
 
-// detect names the format.
-func detect(head []byte, l look) (string, error) {
+// format names the format, or is "".
+func (l look) format() string {
 	switch {
 	case l.native, l.has("turns"):
-		return Native, nil
+		return Native
 	case l.has("resourceSpans"):
-		return OTLP, nil
+		return OTLP
 	case l.has("traj"), l.has("task_id") && l.has("reward"):
-		return TauBench, nil
+		return TauBench
 	case l.has("messages"):
-		return OpenAI, nil
+		return OpenAI
+	}
+	return ""
+}
+
+func detect(head []byte, l look) (string, error) {
+	if f := l.format(); f != "" {
+		return f, nil
 	}
 	return "", assay.Errorf(assay.CodeInvalid, "the format cannot be told from the beginning of the file: %s", shown(head, l)).
 		WithHint("known are %s; name one with --format", strings.Join(Formats(), ", "))
