@@ -24,7 +24,7 @@ type Services struct {
 	// Import reads a file into a project and returns its record, also with an error where there is one.
 	Import func(ctx context.Context, p assay.Project, file io.Reader, o assay.ImportOptions) (store.Import, error)
 	// CompileJudge reads a definition. One that runs a command is CodeForbidden unless allowCommand.
-	CompileJudge func(yaml []byte, allowCommand bool) (assay.Judge, assay.JudgeVersion, error)
+	CompileJudge func(j JudgeSource, allowCommand bool) (assay.Judge, assay.JudgeVersion, error)
 	Report       func(ctx context.Context, st store.Store, run assay.Run) (report.Report, error)
 	// Owner says who serves. Waiting may be left empty: the API fills it when nobody drives.
 	Owner func() OwnerInfo

@@ -13,6 +13,7 @@ import (
 // JudgeSource is a definition to be applied.
 type JudgeSource struct {
 	Source string `json:"source" doc:"the definition, as YAML text"`
+	Folder string `json:"folder,omitempty" doc:"where the relative paths of a command begin, on the server's machine"`
 }
 
 // JudgeView is a name with the version that it means now.
@@ -68,7 +69,7 @@ func (s *server) applyJudge(ctx context.Context, in *applyJudgeInput) (v JudgeVi
 	if err != nil {
 		return v, err
 	}
-	judge, version, err := s.CompileJudge([]byte(in.Body.Source), commandsAllowed(ctx))
+	judge, version, err := s.CompileJudge(in.Body, commandsAllowed(ctx))
 	if err != nil {
 		return v, err
 	}

@@ -129,8 +129,9 @@ func serve(t testing.TB, network, address string, h http.Handler) (*http.Server,
 }
 
 // compile reads "NAME VERSION", "NAME command", or "fail CODE", "fail plain", "fail panic".
-func compile(source []byte, allowCommand bool) (j assay.Judge, v assay.JudgeVersion, err error) {
-	name, version, _ := strings.Cut(strings.TrimSpace(string(source)), " ")
+func compile(given api.JudgeSource, allowCommand bool) (j assay.Judge, v assay.JudgeVersion, err error) {
+	source := given.Source
+	name, version, _ := strings.Cut(strings.TrimSpace(source), " ")
 	if version == "command" && !allowCommand {
 		return j, v, assay.Errorf(assay.CodeForbidden, "judge %s runs a command", name).WithHint("apply it on the server's machine")
 	}
@@ -145,7 +146,7 @@ func compile(source []byte, allowCommand bool) (j assay.Judge, v assay.JudgeVers
 		return j, v, assay.Errorf(assay.Code(version), "it is %s", version).WithHint("do <this>").With("run", "r7")
 	}
 	id := assay.Hash(fmt.Sprintf("%064x", []byte(version)))
-	return assay.Judge{Name: name, Version: id, Source: string(source)}, assay.JudgeVersion{
+	return assay.Judge{Name: name, Version: id, Source: source}, assay.JudgeVersion{
 		ID: id, Kind: assay.JudgeRules, Unit: assay.UnitSession, Canonical: json.RawMessage(`{}`),
 		Criteria: []assay.Criterion{{Name: "done", Type: assay.Boolean}},
 	}, nil

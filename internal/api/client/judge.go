@@ -9,8 +9,13 @@ import (
 )
 
 // ApplyJudge stores a definition, YAML text, under the name that it gives itself.
-func (c *Client) ApplyJudge(ctx context.Context, name, source string) (j api.JudgeView, err error) {
-	return j, c.do(ctx, call{method: http.MethodPut, path: project(name, "judges"), body: api.JudgeSource{Source: source}}, &j)
+func (c *Client) ApplyJudge(ctx context.Context, name, source string) (api.JudgeView, error) {
+	return c.ApplyJudgeIn(ctx, name, api.JudgeSource{Source: source})
+}
+
+// ApplyJudgeIn is ApplyJudge for a definition that lies in a folder.
+func (c *Client) ApplyJudgeIn(ctx context.Context, name string, source api.JudgeSource) (j api.JudgeView, err error) {
+	return j, c.do(ctx, call{method: http.MethodPut, path: project(name, "judges"), body: source}, &j)
 }
 
 // Judges lists a project's judges.
