@@ -16,6 +16,7 @@ import (
 	"assay/internal/api"
 	"assay/internal/api/client"
 	"assay/internal/assay"
+	"assay/internal/store"
 )
 
 // events opens a run's stream and returns its lines.
@@ -213,11 +214,24 @@ func TestShutdownEndsStreams(t *testing.T) {
 	}
 	_, lines := events(t, w, g.ID, "")
 	lines.Scan()
+	<-w.judge.asked
+	waits := make(chan error, 1)
+	go func() {
+		_, err := w.tcp.GradeSession(t.Context(), "default", single(), "")
+		waits <- err
+	}()
+	waitFor(t, func() bool {
+		runs, _, err := w.store.Runs().List(t.Context(), store.RunQuery{Kind: assay.RunSingle}, store.Page{Limit: 1})
+		return err == nil && len(runs) == 1
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	if err := w.server.Shutdown(ctx); err != nil {
 		t.Errorf("the server waits for its streams: %v", err)
 	}
 	for lines.Scan() {
+	}
+	if e := holds(t, <-waits, assay.CodeUnavailable); e.Details["run"] == "" {
+		t.Errorf("%+v", e)
 	}
 }

@@ -123,10 +123,14 @@ func (s *server) await(ctx context.Context, run assay.Run) (assay.Run, error) {
 		run = v.Run
 		return !run.State.Terminal() && run.State != assay.RunPaused, nil
 	}})
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+	switch {
+	case err != nil || run.State.Terminal() || run.State == assay.RunPaused:
+		return run, err
+	case ctx.Err() != nil:
+		return run, context.Cause(ctx)
 	}
-	return run, err
+	return run, assay.Errorf(assay.CodeUnavailable, "the server shuts down; run %s is %s", run.ID, run.State).
+		WithHint("it goes on with the next one: `assay watch %s`", run.ID).With("run", run.ID.String())
 }
 
 // gradedResponses documents 200 beside the default 201.
