@@ -95,7 +95,7 @@ func (j judges) Version(ctx context.Context, project assay.ProjectID, id assay.H
 			return err
 		}, "SELECT "+versionColumns+" FROM judge_versions v WHERE v.project_id = ? AND v.hash = ?", project, id)
 		if err == nil && !found {
-			err = notFound("there is no judge version %s", id)
+			err = notFound("there is no judge version %s", id).WithHint("`assay judge list` shows the versions that names mean now")
 		}
 		return err
 	})

@@ -91,7 +91,7 @@ func getProject(ctx context.Context, c *conn, id assay.ProjectID) (project assay
 		return err
 	}, "SELECT "+projectColumns+" FROM projects WHERE id = ? AND NOT deleting", id)
 	if err == nil && !found {
-		err = notFound("there is no project with number %d", id)
+		err = notFound("there is no project with number %d", id).WithHint("it was deleted; `assay project list` shows those that exist")
 	}
 	return project, err
 }

@@ -75,7 +75,7 @@ func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []
 	}
 	limit := limitOf(p)
 	list, err = r.list(ctx, runSelect+where.sql.String()+" ORDER BY r.id DESC LIMIT ?", append(where.args, limit+1)...)
-	list, next = page(list, limit, func(run assay.Run) any { return run.ID })
+	list, next = page(list, limit, func(run assay.Run) any { return int64(run.ID) })
 	return list, next, err
 }
 

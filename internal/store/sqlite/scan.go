@@ -112,35 +112,3 @@ func eachHead(ctx context.Context, c *conn, q store.SessionQuery, w *clause, f f
 	}, "SELECT "+headColumns+from(q)+" CROSS JOIN contents c ON c.id = s.content_id WHERE "+w.sql.String()+
 		" ORDER BY s.day, s.user_id, s.session_id", w.args...)
 }
-
-func (s sessions) Scan(ctx context.Context, project assay.ProjectID, q store.SessionQuery, f func(*store.FrameRow) error) error {
-	return s.s.read.do(ctx, func(c *conn) error {
-		for _, w := range windows(project, q) {
-			narrow(w, q)
-			if err := scanWindow(ctx, c, q, w, f); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func scanWindow(ctx context.Context, c *conn, q store.SessionQuery, w *clause, f func(*store.FrameRow) error) error {
-	var out store.FrameRow
-	if q.Match != nil {
-		return eachHead(ctx, c, q, w, func(h *assay.Head) error {
-			out = store.FrameRow{Key: h.Key, Content: h.Content, UserID: h.UserID, SessionID: h.SessionID, Day: h.Day, Arm: h.Arm,
-				Undated: h.StartedAt == nil, Empty: h.Empty}
-			if h.SettleFrom != nil {
-				out.SettleFrom = h.SettleFrom.UnixMicro()
-			}
-			return f(&out)
-		})
-	}
-	return c.query(ctx, func(r row) error {
-		out = store.FrameRow{Key: assay.SessionKey(r.int(0)), Content: assay.ContentKey(r.int(1)), UserID: r.text(2), SessionID: r.text(3),
-			Day: r.text(4), Arm: r.text(5), Undated: r.bool(6), Empty: r.bool(7), SettleFrom: r.int(8)}
-		return f(&out)
-	}, "SELECT s.id, s.content_id, s.user_id, s.session_id, s.day, s.arm, s.started_at IS NULL, s.empty, coalesce(s.settle_from, 0)"+
-		from(q)+" WHERE "+w.sql.String(), w.args...)
-}

@@ -64,7 +64,7 @@ func (s sets) Add(ctx context.Context, set int64, keys []assay.SessionKey) (adde
 				return err
 			}
 			if !found {
-				return notFound("there is no set with number %d", set)
+				return notFound("there is no set with number %d", set).WithHint("`assay set list` shows them")
 			}
 			for _, key := range keys[:n] {
 				changed, err := t.exec("INSERT INTO set_members (set_id, session_key) SELECT ?, id FROM sessions WHERE id = ? ON CONFLICT DO NOTHING", set, key)
