@@ -155,6 +155,10 @@ func (w *writer) tellWhy(cause error) error {
 	if errors.As(cause, &known) && known.Code == assay.CodeRejected {
 		return cause
 	}
-	return assay.Errorf(assay.CodeOf(cause), "import of %s broke off: %w", w.options.File, cause).
+	code := assay.CodeOf(cause)
+	if errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
+		code = assay.CodeUnavailable
+	}
+	return assay.Errorf(code, "import of %s broke off: %w", w.options.File, cause).
 		WithHint("what was read before is stored; import the file again to add the rest")
 }
