@@ -94,17 +94,38 @@ func BenchmarkImport(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		w := open(b, assay.DefaultSettings())
+		clock := &clocked{Store: w.store}
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()
-		imp, err := ingest.Import(context.Background(), w.store, w.project, file, assay.ImportOptions{File: "f"}, now)
+		imp, err := ingest.Import(context.Background(), clock, w.project, file, assay.ImportOptions{File: "f"}, now)
 		if err != nil || imp.Rejected > 0 || imp.New == 0 {
 			b.Fatalf("%+v, %v", imp, err)
 		}
 		b.ReportMetric(float64(imp.New), "sessions")
+		b.ReportMetric(clock.longest.Seconds()*1000, "longest-batch-ms")
 	}
 	b.ReportMetric(peakMB(b), "peak-RSS-MB")
+}
+
+// clocked measures how long a batch takes, which is how long other writers wait for it.
+type clocked struct {
+	store.Store
+	longest time.Duration
+}
+
+func (c *clocked) Sessions() store.Sessions { return &clockedSessions{c.Store.Sessions(), c} }
+
+type clockedSessions struct {
+	store.Sessions
+	c *clocked
+}
+
+func (s *clockedSessions) Put(ctx context.Context, project assay.ProjectID, importID int64, batch []store.NewSession, now time.Time) ([]store.PutResult, error) {
+	began := time.Now()
+	defer func() { s.c.longest = max(s.c.longest, time.Since(began)) }()
+	return s.Sessions.Put(ctx, project, importID, batch, now)
 }
 
 // cpu reports how much of a file one core does in a second of its own time, which is what a machine

@@ -19,8 +19,8 @@ const (
 // halved, one that took less than fast may grow, so that none comes near the 50 ms that others wait.
 const (
 	minRows, startRows, maxRows = 8, 64, 512
-	maxBatchBytes               = 1 << 20 // of compressed bodies; a larger body goes alone
-	slow, fast                  = 25 * time.Millisecond, 10 * time.Millisecond
+	maxBatchBytes               = 1 << 19 // of compressed bodies; a larger body goes alone
+	slow, fast                  = 15 * time.Millisecond, 6 * time.Millisecond
 )
 
 // Progress is stored so often, or when so many rejects wait.
