@@ -41,7 +41,12 @@ func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (contro
 		if len(attempts) > 0 {
 			q.Queue(putAttempts, attemptArrays(attempts)...)
 		}
-		return t.finish(ctx, q)
+		err := t.finish(ctx, q)
+		if isNull(err, "epoch") {
+			err = because(err, assay.CodeInternal, "open attempts of run "+f.Run.String()+": a number is taken by an attempt of another epoch",
+				"this is a fault of the program; stop and report it")
+		}
+		return err
 	})
 	if err != nil {
 		return assay.RunControl{}, err
@@ -69,16 +74,18 @@ const attemptColumns = `run_id, seq, n, epoch, status, class, alone, late, opene
 	usage_known, input, cached, output, reasoning, cost_micros, model, fingerprint, error, raw`
 
 // putAttempts opens attempts and closes those that are open, or that a takeover took for dead. One
-// that is done stays as it is, so that a batch may be sent twice.
+// that is done stays as it is, and so does one that is opened again at its epoch, so that a batch may
+// be sent twice. A number that another epoch used is no number to open: the NULL makes the batch fail.
 const putAttempts = `INSERT INTO attempts AS a (` + attemptColumns + `)
 	SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bool[], $8::bool[], $9::bigint[],
 	$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bool[], $16::bigint[], $17::bigint[], $18::bigint[],
 	$19::bigint[], $20::bigint[], $21::text[], $22::text[], $23::text[], $24::text[])
-	ON CONFLICT (run_id, seq, n) DO UPDATE SET status = excluded.status, class = excluded.class, late = excluded.late, call_at = excluded.call_at,
+	ON CONFLICT (run_id, seq, n) DO UPDATE SET
+	epoch = CASE WHEN excluded.status = 'done' THEN a.epoch END, status = excluded.status, class = excluded.class, late = excluded.late, call_at = excluded.call_at,
 	ended_at = excluded.ended_at, http_status = excluded.http_status, retry_after = excluded.retry_after, usage_known = excluded.usage_known,
 	input = excluded.input, cached = excluded.cached, output = excluded.output, reasoning = excluded.reasoning, cost_micros = excluded.cost_micros,
 	model = excluded.model, fingerprint = excluded.fingerprint, error = excluded.error, raw = excluded.raw
-	WHERE a.status <> 'done' AND excluded.status = 'done'`
+	WHERE CASE WHEN excluded.status = 'done' THEN a.status <> 'done' ELSE a.epoch <> excluded.epoch END`
 
 func attemptArrays(list []assay.Attempt) []any {
 	ints := func(f func(*assay.Attempt) int64) []int64 { return columnOf(list, f) }

@@ -16,6 +16,7 @@ import (
 // SQLSTATEs that are handled by name.
 const (
 	uniqueViolation      = "23505"
+	notNullViolation     = "23502"
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
 	lockNotAvailable     = "55P03"
@@ -29,6 +30,10 @@ const (
 // callers. The end of the caller's context stays what it is; a time limit of our own is a server that
 // does not answer.
 func translate(ctx context.Context, err error) error {
+	var theirs callerError
+	if errors.As(err, &theirs) {
+		return theirs.error
+	}
 	var ours *assay.Error
 	if err == nil || errors.As(err, &ours) {
 		return err
@@ -42,7 +47,7 @@ func translate(ctx context.Context, err error) error {
 			return because(err, assay.CodeUnavailable, "PostgreSQL does not answer: "+plain(err),
 				"look whether the server runs and can be reached, then try again")
 		}
-		return because(err, assay.CodeInternal, "use PostgreSQL: "+plain(err), "")
+		return because(err, assay.CodeInternal, "use PostgreSQL: "+plain(err), faultHint)
 	}
 	switch class := pg.Code[:min(2, len(pg.Code))]; {
 	case pg.Code == lockNotAvailable, pg.Code == queryCanceled, pg.Code == serializationFailure, pg.Code == deadlockDetected:
@@ -58,8 +63,10 @@ func translate(ctx context.Context, err error) error {
 	case disconnected(err):
 		return because(err, assay.CodeUnavailable, "PostgreSQL ended the connection: "+pg.Message, "look whether the server runs, then try again")
 	}
-	return because(err, assay.CodeInternal, "use PostgreSQL: "+pg.Message, "")
+	return because(err, assay.CodeInternal, "use PostgreSQL: "+pg.Message, faultHint)
 }
+
+const faultHint = "this is a fault of the program or of the database; run `assay doctor` and report it"
 
 func because(cause error, code assay.Code, message, hint string) error {
 	return &assay.Error{Code: code, Message: message, Hint: hint, Cause: cause}
@@ -107,4 +114,21 @@ func fatal(pg *pgconn.PgError) bool {
 func violates(err error, constraint string) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == uniqueViolation && (constraint == "" || pg.ConstraintName == constraint)
+}
+
+func isNull(err error, column string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == notNullViolation && pg.ColumnName == column
+}
+
+// callerError is what a caller's function returned: it goes back as it came.
+type callerError struct{ error }
+
+func (e callerError) Unwrap() error { return e.error }
+
+func callers(err error) error {
+	if err == nil {
+		return nil
+	}
+	return callerError{err}
 }

@@ -84,7 +84,7 @@ func (j judges) Version(ctx context.Context, project assay.ProjectID, id assay.H
 		v = assay.JudgeVersion{}
 		found, err := c.first(ctx, "SELECT "+versionColumns+" FROM judge_versions v WHERE v.project_id = $1 AND v.hash = $2", []any{project, id}, versionInto(&v)...)
 		if err == nil && !found {
-			err = notFound("there is no judge version %s", id)
+			err = notFound("there is no judge version %s", id).WithHint("`assay judge list` shows the versions that names mean now")
 		}
 		return err
 	})

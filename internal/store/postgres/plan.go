@@ -156,7 +156,7 @@ func (p plans) Retryable(ctx context.Context, run assay.RunID, f func(assay.Item
 		return c.each(ctx, func() error {
 			item := i
 			i = assay.Item{}
-			return f(item)
+			return callers(f(item))
 		}, "SELECT "+itemColumns+", '', '', "+opened+" FROM items i"+w.sql.String()+" ORDER BY i.seq, i.run_id DESC", w.values(), itemInto(&i)...)
 	})
 }

@@ -86,7 +86,9 @@ func lockProject(ctx context.Context, t tx, id assay.ProjectID, how string) (pro
 	return project, err
 }
 
-func noProject(id assay.ProjectID) error { return notFound("there is no project with number %d", id) }
+func noProject(id assay.ProjectID) error {
+	return notFound("there is no project with number %d", id).WithHint("it was deleted; `assay project list` shows those that exist")
+}
 
 // Delete hides the project first, in the transaction that finds no active run, and then removes its
 // rows in batches. A deletion that was cut is finished by the next one of any project.

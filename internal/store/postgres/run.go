@@ -79,7 +79,7 @@ func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []
 		list, err = collect(ctx, c, runInto, runSelect+w.sql.String()+" ORDER BY r.id DESC LIMIT "+w.next(), w.values(limit+1)...)
 		return err
 	})
-	list, next = page(list, limit, func(r assay.Run) any { return r.ID })
+	list, next = page(list, limit, func(r assay.Run) any { return int64(r.ID) })
 	return list, next, err
 }
 

@@ -157,10 +157,10 @@ func scanWindow(ctx context.Context, c conn, q store.SessionQuery, w *clause, f 
 			if h.SettleFrom != nil {
 				out.SettleFrom = h.SettleFrom.UnixMicro()
 			}
-			return f(&out)
+			return callers(f(&out))
 		}, "SELECT "+headColumns+headTables+w.sql.String(), w.values(), headInto(&h)...)
 	}
-	return c.each(ctx, func() error { return f(&out) },
+	return c.each(ctx, func() error { return callers(f(&out)) },
 		"SELECT s.id, s.content_id, s.user_id, s.session_id, s.day, s.arm, s.started_at IS NULL, s.empty, coalesce(s.settle_from, 0) FROM sessions s"+
 			w.sql.String(), w.values(), intTo(&out.Key), intTo(&out.Content), &out.UserID, &out.SessionID, &out.Day, &out.Arm, &out.Undated, &out.Empty, &out.SettleFrom)
 }

@@ -61,7 +61,7 @@ func (s sets) Add(ctx context.Context, set int64, keys []assay.SessionKey) (adde
 		if err := s.write(ctx, func(ctx context.Context, t tx) error {
 			found, err := t.first(ctx, "SELECT id FROM sets WHERE id = $1 FOR KEY SHARE", []any{set}, new(int64))
 			if err == nil && !found {
-				err = notFound("there is no set with number %d", set)
+				err = notFound("there is no set with number %d", set).WithHint("`assay set list` shows them")
 			}
 			if err != nil {
 				return err
