@@ -113,7 +113,7 @@ func recorded(ms []openai.Message, role assay.Role) (out []assay.Message) {
 // indexed reads messages that are spread over attributes such as gen_ai.prompt.0.content. middle is
 // what stands between the number and the field.
 func indexed(a attributes, prefix, middle string) []assay.Message {
-	var found []openai.Message
+	found := map[int]*openai.Message{}
 	for _, k := range sorted(a) {
 		rest, ok := strings.CutPrefix(k, prefix)
 		if !ok {
@@ -121,25 +121,29 @@ func indexed(a attributes, prefix, middle string) []assay.Message {
 		}
 		number, field, ok := strings.Cut(rest, ".")
 		n, err := strconv.Atoi(number)
-		if !ok || err != nil || n < 0 || n >= maxIndexed {
+		if !ok || err != nil {
 			continue
 		}
-		for len(found) <= n {
-			found = append(found, openai.Message{})
+		if found[n] == nil {
+			found[n] = &openai.Message{}
 		}
-		set(&found[n], strings.TrimPrefix(field, middle), a, k)
+		set(found[n], strings.TrimPrefix(field, middle), a, k)
 	}
-	if found == nil {
+	if len(found) == 0 {
 		return nil
+	}
+	ordered := make([]openai.Message, 0, len(found))
+	for _, n := range slices.Sorted(maps.Keys(found)) {
+		ordered = append(ordered, *found[n])
 	}
 	role := assay.RoleUser
 	if strings.Contains(prefix, "completion") || strings.Contains(prefix, "output") {
 		role = assay.RoleAssistant
 	}
-	return recorded(found, role)
+	return recorded(ordered, role)
 }
 
-const maxIndexed = 10_000
+const maxCalls = 1_000 // of one message; a larger number in a name is no index
 
 func set(m *openai.Message, field string, a attributes, key string) {
 	value := a.text(key)
@@ -166,7 +170,7 @@ func set(m *openai.Message, field string, a attributes, key string) {
 func setCall(m *openai.Message, rest, value string) {
 	number, field, _ := strings.Cut(rest, ".")
 	n, err := strconv.Atoi(number)
-	if err != nil || n < 0 || n >= maxIndexed {
+	if err != nil || n < 0 || n >= maxCalls {
 		return
 	}
 	for len(m.ToolCalls) <= n {

@@ -212,7 +212,7 @@ func TestOlderConventions(t *testing.T) {
 			"gen_ai.prompt.2.role": "assistant", "gen_ai.prompt.2.tool_calls.0.id": "1", "gen_ai.prompt.2.tool_calls.0.name": "f", "gen_ai.prompt.2.tool_calls.0.arguments": `{"a":1}`,
 			"gen_ai.prompt.3.role": "tool", "gen_ai.prompt.3.tool_call_id": "1", "gen_ai.prompt.3.content": "R",
 			"gen_ai.prompt.10.content": "Q2", "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "A", "gen_ai.completion.0.finish_reason": "stop",
-		}, "0 system \"S\"\n0 user \"Q\" <image>\n0 assistant f({\"a\":1})\n0 tool \"R\"\n"},
+		}, "0 system \"S\"\n0 user \"Q\" <image>\n0 assistant f({\"a\":1})\n0 tool \"R\"\n1 user \"Q2\"\n1 assistant \"A\"\n"},
 		"one attribute": {map[string]any{"gen_ai.operation.name": "chat", "gen_ai.prompt": "[" + user1 + "," + call1 + "," + tool1 + "]", "gen_ai.completion": `{"text":"Rain.","finish_reason":"stop"}`},
 			"0 user \"Weather in Paris?\"\n0 assistant \"Let me look.\" get_weather({\"location\":\"Paris\"})\n0 tool \"rainy\"\n0 assistant \"Rain.\"\n"},
 		"openinference": {map[string]any{
@@ -230,7 +230,7 @@ func TestOlderConventions(t *testing.T) {
 			continue
 		}
 		s := records[0].Session
-		if got := told(s); !strings.HasPrefix(got, tt.want) || s.SessionID != "trace" || s.UserID != "unknown" {
+		if got := told(s); got != tt.want || s.SessionID != "trace" || s.UserID != "unknown" {
 			t.Errorf("%s: %s/%s\n%swant\n%s", name, s.UserID, s.SessionID, got, tt.want)
 		}
 	}
