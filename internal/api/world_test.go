@@ -62,9 +62,6 @@ func newWorld(t testing.TB, options ...option) *world {
 	grader := grading.New(grading.Options{
 		Store: st, Now: now, Log: log,
 		Build: func(assay.JudgeVersion, json.RawMessage) (judge.Judge, error) { return w.judge, nil },
-		Builtin: func(string) (assay.Judge, assay.JudgeVersion, bool) {
-			return assay.Judge{}, assay.JudgeVersion{}, false
-		},
 	})
 	dispatcher := local.New(local.Options{
 		Store: st, Now: now, Log: log, Poll: 20 * time.Millisecond,

@@ -16,8 +16,8 @@ type Options struct {
 	Store store.Store
 	// Build makes a judge of a version, with the settings that a run was planned with.
 	Build func(v assay.JudgeVersion, settings json.RawMessage) (judge.Judge, error)
-	// Builtin knows the judges that need no apply.
-	Builtin func(name string) (assay.Judge, assay.JudgeVersion, bool)
+	// Builtin knows the judges that need no apply; CodeNotFound when there is none of that name.
+	Builtin func(name string) (assay.Judge, assay.JudgeVersion, error)
 	Gate    *engine.Gate
 	Now     func() time.Time
 	Log     *slog.Logger

@@ -149,9 +149,13 @@ func (g *Grader) resolveJudges(ctx context.Context, p assay.Project, q engine.Gr
 		}
 		j, v, err := g.o.Store.Judges().Get(ctx, p.ID, name)
 		if assay.CodeOf(err) == assay.CodeNotFound && g.o.Builtin != nil {
-			if bj, bv, ok := g.o.Builtin(name); ok {
+			bj, bv, notBuilt := g.o.Builtin(name)
+			switch {
+			case notBuilt == nil:
 				j, v, err = bj, bv, nil
 				r.builtins = append(r.builtins, builtin{bj, bv})
+			case assay.CodeOf(notBuilt) != assay.CodeNotFound:
+				err = notBuilt // it exists, but for instance a variable that it needs is not set
 			}
 		}
 		if err != nil {

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"golang.org/x/term"
+)
+
+// app is one call of the program: its streams, its flags and what must be closed at its end.
+type app struct {
+	globals
+	ctx  context.Context // ends at the first Ctrl-C
+	in   io.Reader
+	out  io.Writer
+	err  io.Writer
+	door *door // open for as long as the command runs
+	verb string
+}
+
+// main runs one command and returns the exit status.
+func (a *app) main(args []string) int {
+	var g grammar
+	ctx, done, err := a.parse(args, &g)
+	a.globals = g.globals
+	if err == nil && !done {
+		a.verb = ctx.Selected().Path()
+		err = ctx.Run(a)
+		err = a.leave(err)
+	}
+	if err != nil {
+		a.printError(err)
+	}
+	return exitStatus(err)
+}
+
+// leave closes the door; an error of closing counts only when there was no other.
+func (a *app) leave(err error) error {
+	if a.door == nil {
+		return err
+	}
+	if closing := a.door.close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// say tells the person at the terminal something that is not the command's output.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.err, "%s\n", clean(fmt.Sprintf(format, args...)))
+}
+
+// dir is the data folder.
+func (g globals) dir() string {
+	if g.Data != "" {
+		return g.Data
+	}
+	return "assay-data"
+}
+
+// logger writes what operators read to stderr: everything in serve, warnings elsewhere.
+func (a *app) logger(level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+}
+
+// terminal says whether w is one.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width is the terminal's, or 0.
+func (a *app) width() int {
+	f, ok := a.out.(*os.File)
+	if !ok {
+		return 0
+	}
+	w, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return w
+}
+
+// version is the module's, or the commit's where it was built from a checkout.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "devel-" + s.Value[:12]
+		}
+	}
+	return "devel"
+}

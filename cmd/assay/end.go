@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+type endCmd struct {
+	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
+}
+
+func (endCmd) Help() string {
+	return `For a run whose last items cannot be finished: calls in flight finish, the rest is abandoned, and the run completes marked partial.
+
+Example:
+
+    assay end r3`
+}
+
+func (c *endCmd) Run(a *app) error {
+	return a.ask(c.RunID, func(ctx context.Context, d *door, id assay.RunID) (api.RunView, error) {
+		return d.End(ctx, id)
+	})
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+// viewer is told of a run as it goes on. Ending it twice is safe.
+type viewer interface {
+	see(api.RunView)
+	end()
+}
+
+// quiet shows nothing.
+type quiet struct{}
+
+func (quiet) see(api.RunView) {}
+func (quiet) end()            {}
+
+// follow watches a run until it ends or pauses, whoever drives it. When the owner goes away the
+// door finds the next one, or this process becomes it, and the watch goes on.
+func (a *app) follow(d *door, id assay.RunID, show viewer) (api.RunView, error) {
+	defer show.end()
+	v, err := d.Watch(a.ctx, id, func(v api.RunView) bool {
+		show.see(v)
+		return !settled(v)
+	})
+	if err != nil && a.ctx.Err() != nil {
+		show.end()
+		return v, a.interrupted(d, id)
+	}
+	return v, err
+}
+
+// settled says whether nothing more happens to a run by itself.
+func settled(v api.RunView) bool {
+	return v.State.Terminal() || (v.State == assay.RunPaused && v.WakeAt == nil && !v.Cancelling && v.EndRequestedAt == nil)
+}
+
+// outcome is the error, if any, that a command ends with when its run has come to rest.
+func outcome(v api.RunView) error {
+	e := func(format string, args ...any) *assay.Error {
+		return assay.Errorf(assay.CodeInternal, format, args...).With("run", v.ID.String()).With("state", string(v.State)).With("reason", string(v.Reason))
+	}
+	switch v.State {
+	case assay.RunCompleted:
+		return nil
+	case assay.RunPaused:
+		return e("%s is paused: %s", v.ID, because(v)).
+			WithHint("`assay resume %s` goes on, `assay end %s` keeps what it has, `assay cancel %s` drops it", v.ID, v.ID, v.ID)
+	case assay.RunCancelled:
+		return e("%s was cancelled", v.ID).WithHint("`assay retry %s` grades the rest in a new run", v.ID)
+	}
+	return e("%s %s: %s", v.ID, v.State, because(v)).WithHint("`assay runs show %s` tells more, `assay retry %s` tries what has no verdict again", v.ID, v.ID)
+}
+
+// because says why a run is where it is. What a running run says of itself is old.
+func because(v api.RunView) string {
+	switch {
+	case v.State == assay.RunRunning:
+		return ""
+	case v.Sentence != "":
+		return v.Sentence
+	}
+	return string(v.Reason)
+}
+
+// interrupted stops gracefully after Ctrl-C and says how to go on.
+func (a *app) interrupted(d *door, id assay.RunID) error {
+	stopped := func(format string, args ...any) *assay.Error {
+		return assay.Errorf(assay.CodeUnavailable, format, args...).With("run", id.String())
+	}
+	if n := d.node(); n != nil && n.Identity().Drives {
+		a.say("stops: calls in flight may finish; Ctrl-C again ends at once")
+		if err := d.link.Close(a.patience()); err != nil {
+			return err
+		}
+		return stopped("stopped before %s ended; what was answered is kept", id).
+			WithHint("`assay watch %s` goes on with it, `assay cancel %s` drops it", id, id)
+	}
+	by := "its server"
+	if d.link != nil && d.node() == nil {
+		by = d.link.Owner().String()
+	}
+	return stopped("stopped watching %s; %s goes on with it", id, by).
+		WithHint("`assay watch %s` follows it again, `assay cancel %s` stops it", id, id)
+}
+
+// finish follows a run with a progress bar and prints how it ended.
+func (a *app) finish(d *door, id assay.RunID) error {
+	v, err := a.follow(d, id, a.newProgress(id))
+	if err != nil {
+		return err
+	}
+	if err := a.printEnd(v); err != nil {
+		return err
+	}
+	return outcome(v)
+}

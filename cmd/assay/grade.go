@@ -1,0 +1,106 @@
+package main
+
+import (
+	"assay/internal/api"
+	"assay/internal/api/client"
+	"assay/internal/assay"
+	"assay/internal/engine"
+)
+
+type gradeCmd struct {
+	frameFlags
+	sampleFlags
+	Concurrency    *int   `short:"c" placeholder:"N" help:"Judge calls in flight at most. Default: the project's, 10. Can be changed while it runs: assay runs set."`
+	Session        string `placeholder:"USER/ID" help:"Grade this one session now and print its verdicts."`
+	Detach         bool   `help:"Accept the run, print its number and return; whoever drives carries it on."`
+	IdempotencyKey string `placeholder:"KEY" help:"Repeating the command with the same key gives the same run again."`
+}
+
+func (gradeCmd) Help() string {
+	return `Draws the same sample for the same seed, reuses verdicts of the same judge version on the same content, calls the judge for the rest and stores every answer before the next call. It survives any crash: grade again, resume and watch go on where it stopped and pay for nothing twice.
+
+Ctrl-C stops gracefully: calls in flight finish, and "assay watch" goes on later. A second Ctrl-C ends at once.
+
+Example:
+
+    assay grade --judge resolved --from 2026-03-01 --to 2026-03-08
+    assay grade --judge my-judge.yaml -n 50 -c 20
+    assay grade --judge task-success --session alice/42`
+}
+
+func (c *gradeCmd) Run(a *app) error {
+	open := a.drive
+	if c.Detach {
+		open = a.look
+	}
+	d, err := open()
+	if err != nil {
+		return err
+	}
+	q, err := c.ask(a, d)
+	if err != nil {
+		return err
+	}
+	key := c.IdempotencyKey
+	if key == "" {
+		key = client.NewKey()
+	}
+	g, err := d.Grade(a.ctx, a.Project, q, key)
+	if err != nil {
+		return err
+	}
+	if g.Replayed {
+		a.say("%s was accepted before with this key", g.ID)
+	}
+	if c.Detach {
+		return a.printAccepted(g)
+	}
+	if c.Session != "" {
+		return a.finishSingle(d, g.ID)
+	}
+	return a.finish(d, g.ID)
+}
+
+func (c *gradeCmd) ask(a *app, d *door) (engine.GradeRequest, error) {
+	q, err := a.request(d, c.frameFlags, c.sampleFlags)
+	if err != nil {
+		return q, err
+	}
+	if c.Session != "" {
+		if c.frameFlags != (frameFlags{}) || c.PerStratum != nil || c.Seed != nil {
+			return q, misuse("--session grades one session: it goes with no frame, no -n and no --seed")
+		}
+		if _, _, err := assay.ParseSessionName(c.Session); err != nil {
+			return q, err
+		}
+		q.Session = c.Session
+	}
+	if c.Concurrency != nil {
+		if err := assay.ValidConcurrency(*c.Concurrency); err != nil {
+			return q, err
+		}
+	}
+	q.Concurrency = c.Concurrency
+	q.Judges, err = a.applyFiles(d, c.Judge)
+	return q, err
+}
+
+func (a *app) printAccepted(g api.Graded) error {
+	if a.JSON {
+		return a.printJSON(g)
+	}
+	a.print("%s\n", g.ID.String())
+	return nil
+}
+
+// finishSingle waits for a run of one session and prints its verdicts.
+func (a *app) finishSingle(d *door, id assay.RunID) error {
+	v, err := a.follow(d, id, quiet{})
+	if err != nil {
+		return err
+	}
+	if v.State != assay.RunCompleted {
+		return outcome(v)
+	}
+	return a.printRunVerdicts(d, id, 0)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+)
+
+type planCmd struct {
+	frameFlags
+	sampleFlags
+}
+
+func (planCmd) Help() string {
+	return `Shows the strata (day and arm) with N eligible sessions and n to be graded, how many verdicts exist already and would be reused, and how many calls remain. Nothing is written and no judge is called.
+
+Example:
+
+    assay plan --judge resolved --from 2026-03-01 --to 2026-03-08 -n 50 --seed spring`
+}
+
+func (c *planCmd) Run(a *app) error {
+	for _, j := range c.Judge {
+		if isFile(j) {
+			return misuse("plan writes nothing, so it does not apply %s", j).WithHint("`assay judge apply %s` first, then plan with its name", j)
+		}
+	}
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	q, err := a.request(d, c.frameFlags, c.sampleFlags)
+	if err != nil {
+		return err
+	}
+	p, err := d.Plan(a.ctx, a.Project, q)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.printJSON(p)
+	}
+	return a.printPlan(p)
+}
+
+func (a *app) printPlan(p engine.Preview) error {
+	t := newTable(a.out, "DAY", "ARM", "ELIGIBLE", "SAMPLED")
+	for _, s := range p.Strata {
+		t.row(s.Day, s.Arm, humanize.Comma(s.Eligible), humanize.Comma(s.Sampled))
+	}
+	t.row("total", "", humanize.Comma(p.Eligible), humanize.Comma(p.Sampled))
+	if err := t.end(); err != nil {
+		return err
+	}
+	a.print("\n")
+	j := newTable(a.out, "JUDGE", "VERSION", "ITEMS", "REUSED", "CALLS")
+	for _, v := range p.Judges {
+		j.row(v.Name, shortHash(v.Version), humanize.Comma(v.Items), humanize.Comma(v.Reused), humanize.Comma(v.Calls))
+	}
+	if err := j.end(); err != nil {
+		return err
+	}
+	a.print("\nseed %s, days in %s, as of %s; retries come on top of the calls, USD is unknown\n",
+		p.Spec.Seed, p.Spec.Settings.Zone, moment(&p.AsOf, time.UTC))
+	a.printExcluded(p.Excluded)
+	return nil
+}
+
+// printExcluded says which sessions were met but are not eligible.
+func (a *app) printExcluded(x assay.Excluded) {
+	if x.Unsettled > 0 {
+		a.print("not eligible: %s too recent and may still grow (the project's settling time)\n", count(x.Unsettled, "session"))
+	}
+	if x.Undated > 0 {
+		a.print("not eligible: %s without any time; --undated takes them in\n", count(x.Undated, "session"))
+	}
+	if x.Empty > 0 {
+		a.print("not eligible: %s with nothing to grade\n", count(x.Empty, "session"))
+	}
+}

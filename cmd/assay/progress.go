@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+// lineEvery is how often a pipe gets a line of progress.
+const lineEvery = 3 * time.Second
+
+// newProgress shows a run on stderr: a bar on a terminal, now and then a line elsewhere, nothing
+// with --json.
+func (a *app) newProgress(id assay.RunID) viewer {
+	switch {
+	case a.JSON:
+		return quiet{}
+	case terminal(a.err):
+		return newBar(a, id)
+	}
+	return &lines{app: a}
+}
+
+// lines is progress in a pipe.
+type lines struct {
+	app   *app
+	at    time.Time
+	state string
+}
+
+func (l *lines) see(v api.RunView) {
+	state := phase(v)
+	if state == l.state && time.Since(l.at) < lineEvery {
+		return
+	}
+	l.state, l.at = state, time.Now()
+	l.app.say("%s %s", v.ID, progressText(v))
+}
+
+func (l *lines) end() {}
+
+// bar is progress on a terminal.
+type bar struct {
+	progress *mpb.Progress
+	bar      *mpb.Bar
+	mu       sync.Mutex
+	last     api.RunView
+}
+
+func newBar(a *app, id assay.RunID) *bar {
+	b := &bar{progress: mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(100), mpb.WithAutoRefresh())}
+	b.bar = b.progress.New(0, mpb.BarStyle().Rbound("]").Lbound("["),
+		mpb.BarWidth(24),
+		mpb.PrependDecorators(decor.Name(id.String()+" ")),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return b.text() })),
+	)
+	return b
+}
+
+func (b *bar) see(v api.RunView) {
+	b.mu.Lock()
+	b.last = v
+	b.mu.Unlock()
+	b.bar.SetTotal(max(v.Counts.Total, 1), false)
+	b.bar.SetCurrent(v.Counts.Total - v.Counts.Pending)
+}
+
+func (b *bar) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return " " + progressText(b.last)
+}
+
+func (b *bar) end() {
+	// Both are safe to repeat.
+	b.bar.Abort(false)
+	b.progress.Wait()
+}
+
+// phase is the one word for what a run is at.
+func phase(v api.RunView) string {
+	switch {
+	case v.Cancelling:
+		return "cancelling"
+	case v.State == assay.RunRunning && v.PauseRequestedAt != nil:
+		return "pausing"
+	case v.State == assay.RunRunning && v.EndRequestedAt != nil:
+		return "ending"
+	case v.State == assay.RunRunning && v.Phase != assay.PhaseNone:
+		return string(v.Phase)
+	}
+	return string(v.State)
+}
+
+// progressText is one line about a run under way.
+func progressText(v api.RunView) string {
+	parts := []string{phase(v)}
+	c := v.Counts
+	if c.Total > 0 {
+		done := c.Total - c.Pending
+		parts = append(parts, fmt.Sprintf("%s/%s (%d%%)", humanize.Comma(done), humanize.Comma(c.Total), done*100/c.Total))
+	}
+	if v.Rate != nil {
+		parts = append(parts, fmt.Sprintf("%s/s", humanize.FormatFloat("#,###.#", *v.Rate)))
+	}
+	if v.Remaining != nil && c.Pending > 0 {
+		parts = append(parts, "ETA "+span(time.Duration(*v.Remaining*float64(time.Second))))
+	}
+	if c.InFlight > 0 {
+		parts = append(parts, fmt.Sprintf("%d in flight", c.InFlight))
+	}
+	if c.Waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%d waiting", c.Waiting))
+	}
+	parts = append(parts, count(c.Errored+c.Ungradable, "error"))
+	if v.Spend.Attempts > 0 {
+		parts = append(parts, spendText(v.Spend))
+	}
+	if v.State == assay.RunPaused {
+		parts = append(parts, because(v))
+		if v.WakeAt != nil {
+			parts = append(parts, "resumes at "+moment(v.WakeAt, time.UTC))
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+// spendText says what a run cost. What is not known is called unknown, never 0.
+func spendText(s assay.Spend) string {
+	tokens := "no tokens reported"
+	if s.Usage.Known {
+		tokens = fmt.Sprintf("%s tokens in, %s out", humanize.Comma(s.Usage.Input), humanize.Comma(s.Usage.Output))
+	}
+	return tokens + ", USD " + costText(s)
+}
+
+// costText is unknown where nothing was priced: 0 would be a claim.
+func costText(s assay.Spend) string {
+	known := fmt.Sprintf("%.4f", float64(s.CostMicros)/1e6)
+	switch {
+	case s.CostMicros == 0:
+		return "unknown"
+	case s.UnknownCosts > 0 || s.Unknown > 0:
+		return "unknown, at least " + known
+	}
+	return known
+}

@@ -1,0 +1,43 @@
+package main
+
+import "assay/internal/assay"
+
+type resumeCmd struct {
+	RunID  string `arg:"" name:"run" help:"Run, e.g. r3."`
+	Detach bool   `help:"Queue it and return."`
+}
+
+func (resumeCmd) Help() string {
+	return `Goes on with the items that have no verdict; what was paid for is not asked again.
+
+Example:
+
+    assay resume r3`
+}
+
+func (c *resumeCmd) Run(a *app) error {
+	id, err := assay.ParseRunID(c.RunID)
+	if err != nil {
+		return err
+	}
+	open := a.drive
+	if c.Detach {
+		open = a.look
+	}
+	d, err := open()
+	if err != nil {
+		return err
+	}
+	v, err := d.Resume(a.ctx, id)
+	if err != nil {
+		return err
+	}
+	if !c.Detach {
+		return a.finish(d, id)
+	}
+	if a.JSON {
+		return a.printJSON(v)
+	}
+	a.printHead(v)
+	return nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+// printRun prints everything about one run.
+func (a *app) printRun(v api.RunView) error {
+	a.printHead(v)
+	a.print("judges      %s\n", judgeVersions(v.Spec.Judges))
+	a.print("frame       %s\n", frameText(v.Spec.Frame))
+	a.print("sample      %s, up to %d per day and arm, seed %s", count(v.Sampled, "session"), v.Spec.PerStratum, v.Spec.Seed)
+	if v.Spec.Repeats > 1 {
+		a.print(", each graded %d times", v.Spec.Repeats)
+	}
+	if v.Spec.Force {
+		a.print(", no reuse")
+	}
+	a.print("\nconcurrency %d\n", v.Concurrency)
+	a.print("created     %s", moment(&v.CreatedAt, time.UTC))
+	if v.By != "" {
+		a.print(" by %s", v.By)
+	}
+	a.print("\nstarted     %s\nended       %s\n", moment(v.StartedAt, time.UTC), moment(v.EndedAt, time.UTC))
+	if v.State == assay.RunRunning {
+		a.print("heartbeat   %s, taken up %s\nprogress    %s\n", moment(v.HeartbeatAt, time.UTC), count(v.Epoch, "time"), moment(v.ProgressAt, time.UTC))
+	}
+	if v.RetryOf != 0 {
+		a.print("retry of    %s\n", v.RetryOf.String())
+	}
+	a.printExcluded(v.Left)
+	if len(v.Strata) == 0 {
+		return nil
+	}
+	a.print("\n")
+	t := newTable(a.out, "DAY", "ARM", "ELIGIBLE", "SAMPLED")
+	for _, s := range v.Strata {
+		t.row(s.Day, s.Arm, humanize.Comma(s.Eligible), humanize.Comma(s.Sampled))
+	}
+	return t.end()
+}
+
+// printEnd prints how a followed run came to rest.
+func (a *app) printEnd(v api.RunView) error {
+	if a.JSON {
+		return a.printJSON(v)
+	}
+	a.printHead(v)
+	if v.State == assay.RunCompleted && v.Counts.Total > 0 {
+		a.print("`assay report %s` shows rates, `assay verdicts %s` every verdict\n", v.ID.String(), v.ID.String())
+	}
+	return nil
+}
+
+// printHead prints state, counts and spend.
+func (a *app) printHead(v api.RunView) {
+	a.print("%s %s", v.ID.String(), phase(v))
+	if v.Partial {
+		a.print(" (partial)")
+	}
+	if why := strings.TrimPrefix(because(v), phase(v)+": "); why != "" {
+		a.print(": %s", why)
+	}
+	if v.StartedAt != nil && v.EndedAt != nil {
+		a.print(" (%s)", span(v.EndedAt.Sub(*v.StartedAt)))
+	}
+	a.print("\nitems       %s\n", countsText(v.Counts))
+	if len(v.Counts.ByClass) > 0 {
+		a.print("errors      %s\n", classesText(v.Counts.ByClass))
+	}
+	if v.Spend.Attempts == 0 {
+		a.print("calls       none\n")
+		return
+	}
+	a.print("calls       %s, %s", humanize.Comma(v.Spend.Attempts), spendText(v.Spend))
+	if v.Spend.Unknown > 0 {
+		a.print("; %s cut by a crash", count(v.Spend.Unknown, "call"))
+	}
+	if v.Spend.Late > 0 {
+		a.print("; %d late", v.Spend.Late)
+	}
+	a.print("\n")
+}
+
+func countsText(c assay.Counts) string {
+	parts := []string{fmt.Sprintf("%s graded of %s", humanize.Comma(c.Graded), humanize.Comma(c.Total))}
+	if c.Reused > 0 {
+		parts[0] += fmt.Sprintf(" (%s reused)", humanize.Comma(c.Reused))
+	}
+	for _, p := range []struct {
+		n    int64
+		what string
+	}{{c.Errored, "errored"}, {c.Ungradable, "ungradable"}, {c.Cancelled, "cancelled"}, {c.Abandoned, "abandoned"},
+		{c.Pending, "pending"}, {c.InFlight, "in flight"}, {c.Waiting, "waiting"}} {
+		if p.n > 0 {
+			parts = append(parts, humanize.Comma(p.n)+" "+p.what)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func classesText(byClass map[assay.Class]int64) string {
+	var parts []string
+	for _, class := range slices.Sorted(maps.Keys(byClass)) {
+		text := fmt.Sprintf("%s %s", humanize.Comma(byClass[class]), class)
+		if remedy := assay.Policies[class].Remedy; remedy != "" {
+			text += " (" + remedy + ")"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func judgeVersions(judges []assay.RunJudge) string {
+	parts := make([]string, len(judges))
+	for i, j := range judges {
+		parts[i] = j.Name + " " + shortHash(j.Version)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func frameText(f assay.Frame) string {
+	var parts []string
+	if f.Session != "" {
+		return "session " + f.Session
+	}
+	if f.From != nil {
+		parts = append(parts, "from "+f.From.Format(time.RFC3339))
+	}
+	if f.To != nil {
+		parts = append(parts, "to "+f.To.Format(time.RFC3339))
+	}
+	if f.Set != "" {
+		parts = append(parts, "set "+f.Set)
+	}
+	if f.Filter != "" {
+		parts = append(parts, "filter "+f.Filter)
+	}
+	if f.Labelled {
+		parts = append(parts, "labelled")
+	}
+	if f.Undated {
+		parts = append(parts, "with undated")
+	}
+	if len(parts) == 0 {
+		return "every session"
+	}
+	return strings.Join(parts, ", ")
+}

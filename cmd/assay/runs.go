@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+type runsCmd struct {
+	List runsListCmd `cmd:"" default:"withargs" help:"List runs, newest first."`
+	Show runsShowCmd `cmd:"" help:"Show one run: state, counts, spend, sample."`
+	Set  runsSetCmd  `cmd:"" help:"Change a run while it runs."`
+}
+
+type runsListCmd struct {
+	Limit int      `default:"20" help:"Rows at most; 0 is all."`
+	State []string `placeholder:"STATE" enum:"queued,running,paused,completed,failed,cancelled,lost" help:"Only runs in this state: queued, running, paused, completed, failed, cancelled, lost."`
+}
+
+func (runsListCmd) Help() string {
+	return "Only looks: it never starts a call, also when runs wait.\n\nExample:\n\n    assay runs --state running --state paused"
+}
+
+func (c *runsListCmd) Run(a *app) error {
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	q := api.RunQuery{Project: a.Project}
+	for _, s := range c.State {
+		q.States = append(q.States, assay.RunState(s))
+	}
+	t := newTable(a.out, "RUN", "KIND", "STATE", "DONE", "GRADED", "ERRORS", "JUDGES", "CREATED", "WHY")
+	more, err := each(a.ctx, c.Limit,
+		func(ctx context.Context, p store.Page) (api.Page[api.RunRow], error) { return d.Runs(ctx, q, p) },
+		func(r api.RunRow) error {
+			if a.JSON {
+				return a.printLine(r)
+			}
+			n := r.Counts
+			t.row(r.ID.String(), string(r.Kind), phase(api.RunView{RunRow: r}), fmt.Sprintf("%s/%s", humanize.Comma(n.Total-n.Pending), humanize.Comma(n.Total)),
+				humanize.Comma(n.Graded), humanize.Comma(n.Errored+n.Ungradable), judgeNames(r.Spec.Judges), moment(&r.CreatedAt, time.UTC), short(because(api.RunView{RunRow: r}), 60))
+			return nil
+		})
+	if err != nil || a.JSON {
+		return err
+	}
+	return a.endTable(t, more)
+}
+
+func judgeNames(judges []assay.RunJudge) string {
+	names := make([]string, len(judges))
+	for i, j := range judges {
+		names[i] = j.Name
+	}
+	return strings.Join(names, ",")
+}
+
+type runsShowCmd struct {
+	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
+}
+
+func (runsShowCmd) Help() string { return "Example:\n\n    assay runs show r3" }
+
+func (c *runsShowCmd) Run(a *app) error {
+	id, err := assay.ParseRunID(c.RunID)
+	if err != nil {
+		return err
+	}
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	v, err := d.Run(a.ctx, id)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.printJSON(v)
+	}
+	return a.printRun(v)
+}
+
+type runsSetCmd struct {
+	RunID       string `arg:"" name:"run" help:"Run, e.g. r3."`
+	Concurrency int    `short:"c" required:"" placeholder:"N" help:"Judge calls in flight at most. After lowering, no call starts until fewer are in flight."`
+}
+
+func (runsSetCmd) Help() string {
+	return "It takes effect at once, without a restart.\n\nExample:\n\n    assay runs set r3 --concurrency 40"
+}
+
+func (c *runsSetCmd) Run(a *app) error {
+	id, err := assay.ParseRunID(c.RunID)
+	if err != nil {
+		return err
+	}
+	if err := assay.ValidConcurrency(c.Concurrency); err != nil {
+		return err
+	}
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	v, err := d.SetConcurrency(a.ctx, id, c.Concurrency)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.printJSON(v)
+	}
+	a.print("%s keeps at most %s in flight\n", v.ID.String(), count(int64(v.Concurrency), "call"))
+	return nil
+}

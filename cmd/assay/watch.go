@@ -1,0 +1,45 @@
+package main
+
+import (
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+type watchCmd struct {
+	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
+}
+
+func (watchCmd) Help() string {
+	return `Works from any terminal. Where nobody drives, this process takes the run up; where the process that drives ends, this one goes on. With --json every change is one line.
+
+Exit status 0 when the run completes, 1 when it fails, pauses or is cancelled.
+
+Example:
+
+    assay watch r3`
+}
+
+func (c *watchCmd) Run(a *app) error {
+	id, err := assay.ParseRunID(c.RunID)
+	if err != nil {
+		return err
+	}
+	d, err := a.drive()
+	if err != nil {
+		return err
+	}
+	if !a.JSON {
+		return a.finish(d, id)
+	}
+	v, err := a.follow(d, id, &jsonLines{app: a})
+	if err != nil {
+		return err
+	}
+	return outcome(v)
+}
+
+// jsonLines prints every change of a run as one object on stdout.
+type jsonLines struct{ app *app }
+
+func (j *jsonLines) see(v api.RunView) { _ = j.app.printLine(v) }
+func (j *jsonLines) end()              {}

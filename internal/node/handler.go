@@ -1,0 +1,103 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/engine/local"
+	"assay/internal/grading"
+	"assay/internal/ingest"
+	"assay/internal/report"
+	"assay/internal/store"
+	"assay/internal/web"
+)
+
+// Door says how clients may come in over TCP.
+type Door struct {
+	Token    string
+	Hosts    []string
+	Commands bool // definitions that run commands too
+}
+
+// now is the clock of everything that is stored: UTC, to the microsecond that databases keep.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// build wires the parts together.
+func (n *Node) build() {
+	n.judges = newJudges()
+	n.grader = grading.New(grading.Options{
+		Store: n.store, Build: n.judges.build, Builtin: n.judges.builtin, Gate: engine.NewGate(), Now: now, Log: n.cfg.Log,
+	})
+	n.engine = engine.New(n.store, n.grader, n.wake, now)
+	services := api.Services{
+		Store: n.store, Engine: n.engine, Import: n.importFile, CompileJudge: n.judges.compile,
+		Report: report.Build, Owner: n.ownerInfo, Now: now, Log: n.cfg.Log,
+	}
+	n.api = api.New(services)
+	n.page = web.New(services.Overview, n.api)
+	n.local = api.HTTPServer(n.localHandler())
+	n.local.ConnState = n.guests.connState
+}
+
+func (n *Node) newDispatcher(own store.Ownership) *local.Dispatcher {
+	return local.New(local.Options{
+		Store: n.store, Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: n.grader, assay.RunSingle: n.grader},
+		Now: now, Log: n.cfg.Log, Grace: own.Grace(), Look: !n.cfg.Drive,
+	})
+}
+
+// wake tells the dispatcher, if there is one, that there may be work.
+func (n *Node) wake() {
+	if d := n.dispatcher.Load(); d != nil {
+		d.Wake()
+	}
+}
+
+// localHandler serves the socket and this process's own command.
+func (n *Node) localHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+identityPath, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(n.Identity()) // a client that left is no news
+	})
+	mux.Handle("/", n.guests.counted(n.page))
+	return api.Guard(mux, api.GuardOptions{Socket: true})
+}
+
+// Listen takes a TCP address. Beyond loopback it refuses to without a token.
+func Listen(addr, token string) (net.Listener, error) {
+	if err := api.CheckListen(addr, token); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, assay.Errorf(assay.CodeUnavailable, "listen on %s: %w", addr, err).
+			WithHint("another program has this address: --listen 127.0.0.1:0 takes a free one")
+	}
+	return l, nil
+}
+
+// ServeTCP serves the API and the page on l until Close, and returns their address.
+func (n *Node) ServeTCP(l net.Listener, d Door) string {
+	n.tcp = api.HTTPServer(api.Guard(n.page, api.GuardOptions{Hosts: d.Hosts, Token: d.Token, Commands: d.Commands}))
+	address := "http://" + l.Addr().String()
+	n.address.Store(&address)
+	go n.serve(n.tcp, l)
+	return address
+}
+
+func (n *Node) ownerInfo() api.OwnerInfo {
+	id := n.Identity()
+	return api.OwnerInfo{PID: id.PID, Since: id.Since, Driving: id.Drives, Version: id.Version}
+}
+
+func (n *Node) importFile(ctx context.Context, p assay.Project, file io.Reader, o assay.ImportOptions) (store.Import, error) {
+	return ingest.Import(ctx, n.store, p, file, o, now)
+}
