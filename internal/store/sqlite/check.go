@@ -7,30 +7,30 @@ import (
 
 // checks are the standing checks: each row that one returns is a finding, told by its format.
 var checks = [...]struct{ format, query string }{
-	{"session %s has %s items in run r%s under one judge version and repeat",
+	{"session %v has %v items in run r%v under one judge version and repeat",
 		`SELECT i.session_key, count(*), i.run_id FROM items i GROUP BY i.run_id, i.session_key, i.content_id, i.version_key, i.repeat HAVING count(*) > 1`},
-	{"run r%s is %s and still holds the key %s",
+	{"run r%v is %v and still holds the key %v",
 		`SELECT r.id, r.state, k.key FROM run_keys k JOIN runs r ON r.id = k.run_id WHERE r.state NOT IN ('queued', 'running', 'paused')`},
-	{"the key %s of project %s is held by a run that does not exist%s",
+	{"the key %v of project %v is held by a run that does not exist%v",
 		`SELECT k.key, k.project_id, '' FROM run_keys k LEFT JOIN runs r ON r.id = k.run_id WHERE r.id IS NULL`},
-	{"run r%s is grading or has graded with %s items where its plan has %s",
+	{"run r%v is grading or has graded with %v items where its plan has %v",
 		`SELECT r.id, (SELECT count(*) FROM items i WHERE i.run_id = r.id) AS have, r.planned FROM runs r
 		WHERE r.phase IN ('grading', 'finishing') AND have <> r.planned`},
-	{"run r%s is %s and still has %s pending items",
+	{"run r%v is %v and still has %v pending items",
 		`SELECT r.id, r.state, count(*) FROM runs r JOIN items i ON i.run_id = r.id AND i.state = 'pending'
 		WHERE r.state IN ('completed', 'cancelled') GROUP BY r.id`},
-	{"item %s of run r%s has a state that does not exist: %s",
+	{"item %v of run r%v has a state that does not exist: %v",
 		`SELECT seq, run_id, state FROM items WHERE state NOT IN ('pending', 'graded', 'errored', 'ungradable', 'cancelled', 'abandoned')`},
-	{"item %s of run r%s is graded without a stored verdict%s",
+	{"item %v of run r%v is graded without a stored verdict%v",
 		`SELECT i.seq, i.run_id, '' FROM items i WHERE i.state = 'graded'
 		AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.run_id = i.origin_run AND v.seq = i.origin_seq)`},
-	{"item %s of run r%s is %s and has a verdict of its own",
+	{"item %v of run r%v is %v and has a verdict of its own",
 		`SELECT i.seq, i.run_id, i.state FROM items i WHERE i.state <> 'graded' AND EXISTS (SELECT 1 FROM verdicts v WHERE v.run_id = i.run_id AND v.seq = i.seq)`},
-	{"item %s of run r%s is %s without an end",
+	{"item %v of run r%v is %v without an end",
 		`SELECT seq, run_id, state FROM items WHERE state <> 'pending' AND ended_at IS NULL`},
-	{"session %s of project %s has no present content%s",
+	{"session %v of project %v has no present content%v",
 		`SELECT s.id, s.project_id, '' FROM sessions s LEFT JOIN contents c ON c.id = s.content_id AND c.session_key = s.id WHERE c.id IS NULL`},
-	{"a deletion of project %s was cut: delete any project to finish it%s%s", `SELECT id, '', '' FROM projects WHERE deleting`},
+	{"a deletion of project %v was cut: delete any project to finish it%v%v", `SELECT id, '', '' FROM projects WHERE deleting`},
 }
 
 // maxFindings bounds what one check tells.

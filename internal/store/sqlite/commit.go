@@ -25,7 +25,9 @@ func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (contro
 }
 
 var (
-	openAttempts  = newMulti("INSERT INTO attempts (run_id, seq, n, epoch, status, alone, opened_at, wait) VALUES ", 8, "")
+	// An attempt of this epoch that is there already counts as changed, one of another epoch does not.
+	openAttempts = newMulti("INSERT INTO attempts (run_id, seq, n, epoch, status, alone, opened_at, wait) VALUES ", 8,
+		" ON CONFLICT (run_id, seq, n) DO UPDATE SET wait = wait WHERE epoch = excluded.epoch")
 	closeAttempts = newMulti("INSERT INTO attempts ("+attemptColumns+") VALUES ", 24,
 		" ON CONFLICT (run_id, seq, n) DO UPDATE SET "+attemptFacts+" WHERE status <> 'done'")
 	insertVerdicts = newMulti(`INSERT INTO verdicts (run_id, seq, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason,
@@ -69,16 +71,26 @@ func (w *batchWriter) write(b store.Batch) error {
 			return err
 		}
 	}
+	if w.opened.changed != int64(len(b.Open)) {
+		return assay.Errorf(assay.CodeInternal, "open attempts of run r%d: a number is taken by an attempt of another epoch", w.run)
+	}
 	return nil
 }
 
+// done ends or puts off an item, then closes its attempt: a batch that comes a second time finds
+// the attempt closed and counts nothing twice.
 func (w *batchWriter) done(o *store.Outcome) error {
-	if err := addAttempt(w.closed, &o.Attempt, assay.AttemptDone, false); err != nil {
+	if err := w.settle(o); err != nil {
 		return err
 	}
+	return addAttempt(w.closed, &o.Attempt, assay.AttemptDone, false)
+}
+
+func (w *batchWriter) settle(o *store.Outcome) error {
 	if o.State == assay.ItemPending {
-		_, err := w.t.exec("UPDATE items SET counted = counted + ?, not_before = ?, error = ? WHERE run_id = ? AND seq = ? AND state = 'pending'",
-			o.Counted, o.NotBefore, o.Error, w.run, o.Attempt.Seq)
+		_, err := w.t.exec(`UPDATE items SET counted = counted + ?, not_before = ?, error = ? WHERE run_id = ? AND seq = ? AND state = 'pending'
+			AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run_id = ? AND a.seq = ? AND a.n = ? AND a.status = 'done')`,
+			o.Counted, o.NotBefore, o.Error, w.run, o.Attempt.Seq, w.run, o.Attempt.Seq, o.Attempt.N)
 		return err
 	}
 	var pass, originRun, originSeq any

@@ -24,8 +24,9 @@ func newMulti(head string, columns int, tail string) multi {
 // rowWriter collects rows for one transaction.
 type rowWriter struct {
 	multi
-	t    tx
-	args []any
+	t       tx
+	args    []any
+	changed int64 // rows so far
 }
 
 func (m multi) on(t tx) *rowWriter {
@@ -38,15 +39,21 @@ func (w *rowWriter) add(values ...any) error {
 	if len(w.args) < w.columns*rowsAtOnce {
 		return nil
 	}
-	_, err := w.t.exec(w.many, w.args...)
+	err := w.exec(w.many, w.args)
 	w.args = w.args[:0]
+	return err
+}
+
+func (w *rowWriter) exec(query string, args []any) error {
+	n, err := w.t.exec(query, args...)
+	w.changed += n
 	return err
 }
 
 // flush writes what is left.
 func (w *rowWriter) flush() error {
 	for rest := w.args; len(rest) > 0; rest = rest[w.columns:] {
-		if _, err := w.t.exec(w.one, rest[:w.columns]...); err != nil {
+		if err := w.exec(w.one, rest[:w.columns]); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ func testItems(t *testing.T, open opener) {
 		{"an item that waits", testRetryLater},
 		{"an item that ended keeps its state", testEndedStays},
 		{"one batch closes, ends and opens", testBatch},
+		{"a batch that comes twice changes nothing the second time", testRepeated},
 		{"a commit is a heartbeat, an ended item is progress", testProgress},
 		{"end rest", testEndRest},
 		{"lists", testItemList},
@@ -246,4 +248,39 @@ func testSpend(w *world) {
 	w.ok(err)
 	want := assay.Spend{Attempts: 4, Usage: assay.Usage{Known: true, Input: 200, Cached: 20, Output: 40, Reasoning: 10}, CostMicros: 600, UnknownCosts: 1}
 	equal(w, "spend, with one attempt open that has no cost yet", spend, want)
+}
+
+func testRepeated(w *world) {
+	f := w.grading(w.newRun(), w.fill(60))
+	var seqs []int64
+	for seq := int64(1); seq <= 40; seq++ {
+		seqs = append(seqs, seq)
+	}
+	w.open(f, seqs...)
+	later := failed(opened(f, 1, 1), assay.ItemPending, assay.ClassNetwork)
+	later.NotBefore = ptr(at(100))
+	b := store.Batch{Done: []store.Outcome{later, failed(opened(f, 2, 1), assay.ItemErrored, assay.ClassTimeout)}, End: []store.EndItem{{Seq: 41, State: assay.ItemCancelled}}}
+	for _, seq := range seqs[2:] {
+		o := graded(opened(f, seq, 1), true)
+		o.Answers = answers()[seq%6]
+		b.Done = append(b.Done, o)
+	}
+	for seq := int64(42); seq <= 60; seq++ {
+		b.Open = append(b.Open, opened(f, seq, 1))
+	}
+	stored := func() []any {
+		all := w.everything(f.Run).([]any)
+		return all[1:] // all but the run's row, whose heartbeat moves
+	}
+	w.commit(f, b)
+	before := stored()
+	w.commit(f, b)
+	equal(w, "everything", stored(), before)
+
+	next := w.takeUp(f.Run, f.Epoch, true)
+	before = stored()
+	if _, err := w.Items().Commit(w.ctx, next, store.Batch{Now: at(9), Open: []assay.Attempt{opened(next, 1, 2), opened(next, 42, 1)}}); err == nil || errors.Is(err, assay.ErrLost) {
+		w.Fatalf("opening a number that an older epoch used: error %v", err)
+	}
+	equal(w, "everything after a batch that was refused", stored(), before)
 }
