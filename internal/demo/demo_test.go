@@ -100,7 +100,7 @@ func TestTheStoryCanBeSeen(t *testing.T) {
 	}
 	_, treatment := share(sessions, func(_ int, arm string) bool { return arm == assay.Treatment })
 	_, control := share(sessions, func(_ int, arm string) bool { return arm == assay.Control })
-	if lift := treatment - control; lift < 0.10 || lift > 0.17 {
+	if lift := treatment - control; lift < 0.11 || lift > 0.20 {
 		t.Errorf("lift %.3f (treatment %.3f, control %.3f)", lift, treatment, control)
 	}
 	_, bad := share(sessions, func(day int, _ string) bool { return day == badDay })

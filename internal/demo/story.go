@@ -34,9 +34,9 @@ type story struct {
 
 // outcome draws an ending. The treatment resolves more, the bad day fewer, whatever the arm.
 func (s *story) outcome() ending {
-	p := 0.66
+	p := 0.65
 	if s.arm == assay.Treatment {
-		p = 0.80
+		p = 0.82
 	}
 	if s.day == badDay {
 		p *= 0.45
@@ -92,7 +92,11 @@ func (s *story) act(t topic, end ending) (out []assay.Message) {
 		out = append(out, s.call(t.tool, s.arguments(), s.confirmation(t))...)
 		return append(out, s.says(s.fill(t.done)))
 	case escalated:
-		out = append(out, s.call(t.tool, s.arguments(), s.failure())...)
+		result := s.failure()
+		if s.dice.IntN(100) < 20 {
+			result = s.confirmation(t) // done, and the agent hands over all the same
+		}
+		out = append(out, s.call(t.tool, s.arguments(), result)...)
 		out = append(out, s.call("transfer_to_human", `{"order_id":"`+s.order+`","reason":"`+t.name+`"}`, `{"status":"queued","wait_minutes":`+fmt.Sprint(3+s.dice.IntN(25))+`}`)...)
 		return append(out, s.says(pick(s.dice, handovers)))
 	case gaveUp:

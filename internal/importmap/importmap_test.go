@@ -24,6 +24,7 @@ func TestBrokenEdgesAreFound(t *testing.T) {
 	for file, imports := range map[string][]string{
 		"cmd/assay/main.go":                    {"internal/judge", "internal/node", "internal/store/sqlite"},
 		"internal/engine/engine.go":            {"internal/assay", "internal/engine/local", "internal/judge", "internal/node", "internal/store/storetest"},
+		"internal/bench/llm.go":                {"internal/judge/llm/llmtest"},
 		"internal/store/storetest/put.go":      {"internal/store"},
 		"internal/store/sqlite/sqlite_test.go": {"internal/grading", "internal/store/storetest"},
 		"internal/lost/lost.go":                {"internal/assay"},

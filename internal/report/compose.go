@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"assay/internal/assay"
 )
@@ -12,7 +13,7 @@ func compose(f facts) Report {
 	r := Report{
 		Run: header(f.chain), Unit: string(assay.UnitSession), Target: TargetWindow,
 		Covers: f.covers, Counts: counts(f), Excluded: f.chain[len(f.chain)-1].Left,
-		Judges: []Judge{}, Spend: spend(f.spend),
+		Judges: []Judge{}, Spend: spend(f),
 	}
 	c := newCells(f)
 	for i, j := range head.Spec.Judges {
@@ -78,8 +79,8 @@ func (c *Counts) count(class assay.Class, n int64) {
 	c.ByClass[class] += n
 }
 
-func spend(runs []assay.Spend) (s Spend) {
-	for _, r := range runs {
+func spend(f facts) (s Spend) {
+	for _, r := range f.spend {
 		s.Attempts += r.Attempts
 		s.Lost += r.Unknown
 		s.Late += r.Late
@@ -90,6 +91,9 @@ func spend(runs []assay.Spend) (s Spend) {
 		s.Usage.Reasoning += r.Usage.Reasoning
 		s.KnownMicros += r.CostMicros
 		s.Unpriced += r.UnknownCosts
+	}
+	if !slices.ContainsFunc(f.versions, func(v assay.JudgeVersion) bool { return v.Kind != assay.JudgeRules }) {
+		s.KnownMicros, s.Unpriced = 0, 0 // rules call nobody: that price is known
 	}
 	if s.Unpriced == 0 {
 		s.CostMicros = &s.KnownMicros

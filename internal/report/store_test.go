@@ -51,7 +51,7 @@ func newBed(t *testing.T) *bed {
 		return nil
 	}))
 	_, err = s.Judges().Apply(b.ctx, b.project.ID, assay.Judge{Name: "j", Version: "v1"}, assay.JudgeVersion{
-		ID: "v1", Kind: assay.JudgeRules, Unit: assay.UnitSession, Canonical: json.RawMessage("{}"),
+		ID: "v1", Kind: assay.JudgeLLM, Unit: assay.UnitSession, Canonical: json.RawMessage("{}"),
 		Criteria: []assay.Criterion{{Name: "kind", Type: assay.Category, Values: []string{"good", "bad"}}},
 	}, b.now)
 	b.must(err)
