@@ -7,6 +7,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"assay/internal/api/client"
 	"assay/internal/assay"
 	"assay/internal/demo"
@@ -71,7 +73,7 @@ func (c *demoCmd) Run(a *app) error {
 	if c.Once {
 		return nil
 	}
-	a.say("\n%s shows it; `assay --data %s sessions list` and every other command work too. Ctrl-C ends.", address, a.dir())
+	a.say("%s shows it; `assay --data %s sessions list` and every other command work too. Ctrl-C ends.", address, a.dir())
 	<-a.ctx.Done()
 	return nil
 }
@@ -107,7 +109,7 @@ func (c *demoCmd) load(a *app, d *door) error {
 		return err
 	}
 	if !a.JSON {
-		a.say("%s made and imported: %d new, %d there already", count(int64(c.Sessions), "synthetic session"), imp.New+imp.Changed, imp.Unchanged)
+		a.say("%s made: %s imported, %s there already", count(int64(c.Sessions), "synthetic session"), humanize.Comma(imp.New+imp.Changed), humanize.Comma(imp.Unchanged))
 	}
 	return nil
 }

@@ -151,6 +151,10 @@ func (c *Client) broken(req *http.Request, err error) error {
 	if errors.As(err, &u) {
 		err = u.Err // the address is said already, and the request line is noise
 	}
+	var own *assay.Error
+	if errors.As(err, &own) {
+		return own // the transport's own words, with its hint
+	}
 	return assay.Errorf(assay.CodeUnavailable, "ask %s: %w", c.base, err).
 		WithHint("is the server running? `assay serve` starts one")
 }
