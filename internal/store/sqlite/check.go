@@ -37,7 +37,7 @@ var checks = [...]struct{ format, query string }{
 const maxFindings = 20
 
 func (s *Store) Check(ctx context.Context) (findings []string, err error) {
-	err = s.read.do(ctx, func(c *conn) error {
+	err = s.read.view(ctx, func(c *conn) error {
 		for _, query := range [...]string{"PRAGMA quick_check(20)", "SELECT 'a row of ' || \"table\" || ' names a row of ' || parent || ' that does not exist' FROM pragma_foreign_key_check LIMIT 20"} {
 			if err := c.query(ctx, func(r row) error {
 				if text := r.text(0); text != "ok" {

@@ -142,6 +142,18 @@ func (c *conn) first(ctx context.Context, each func(row) error, query string, ar
 	return found, err
 }
 
+// snapshot runs f on one state of the database, whatever is written meanwhile.
+func (c *conn) snapshot(f func() error) error {
+	if _, err := c.exec("BEGIN"); err != nil {
+		return err
+	}
+	err := f()
+	if _, e := c.exec("ROLLBACK"); e != nil && err == nil { // nothing was written
+		err = e
+	}
+	return err
+}
+
 // errStop ends a query early without an error.
 var errStop = errors.New("stop")
 
@@ -160,6 +172,11 @@ func newReaders(n int, open func(context.Context) (*conn, error)) *readers {
 		r.free <- nil
 	}
 	return r
+}
+
+// view is do on one state of the database, for what takes several queries.
+func (r *readers) view(ctx context.Context, f func(*conn) error) error {
+	return r.do(ctx, func(c *conn) error { return c.snapshot(func() error { return f(c) }) })
 }
 
 // do lends a connection to f.

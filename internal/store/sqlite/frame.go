@@ -10,7 +10,7 @@ import (
 )
 
 func (s sessions) Scan(ctx context.Context, project assay.ProjectID, q store.SessionQuery, f func(*store.FrameRow) error) error {
-	return s.s.read.do(ctx, func(c *conn) error {
+	return s.s.read.view(ctx, func(c *conn) error {
 		for _, w := range windows(project, q) {
 			narrow(w, q)
 			scan := scanFrames

@@ -63,32 +63,51 @@ func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p s
 	return list, next, err
 }
 
+// Counts asks for numbers that are cheap to tell first, since most items are graded or pending: those
+// that ended have a time, those that are graded an origin.
 func (i items) Counts(ctx context.Context, run assay.RunID, now time.Time) (n assay.Counts, err error) {
-	err = i.s.read.do(ctx, func(c *conn) error {
+	err = i.s.read.view(ctx, func(c *conn) error {
 		if _, err := c.first(ctx, func(r row) error {
-			n = assay.Counts{
-				Total: r.int(0), Pending: r.int(1), Graded: r.int(2), Errored: r.int(3), Ungradable: r.int(4), Cancelled: r.int(5),
-				Abandoned: r.int(6), Reused: r.int(7), Waiting: r.int(8),
-			}
+			n = assay.Counts{Total: r.int(0), Pending: r.int(0) - r.int(1), Graded: r.int(2), Reused: r.int(3), Waiting: r.int(4)}
 			return nil
-		}, `SELECT count(*), sum(state = 'pending'), sum(state = 'graded'), sum(state = 'errored'), sum(state = 'ungradable'),
-			sum(state = 'cancelled'), sum(state = 'abandoned'), sum(state = 'graded' AND origin_run <> run_id),
-			sum(state = 'pending' AND not_before > ?) FROM items WHERE run_id = ?`, now, run); err != nil {
+		}, `SELECT count(*), count(ended_at), count(origin_run), sum(origin_run <> run_id), sum(not_before > ?) FROM items WHERE run_id = ?`, now, run); err != nil {
 			return err
 		}
 		if _, err := c.first(ctx, func(r row) error { n.InFlight = r.int(0); return nil },
 			"SELECT count(*) FROM attempts a JOIN runs r ON r.id = a.run_id AND r.epoch = a.epoch WHERE a.run_id = ? AND a.status = 'open'", run); err != nil {
 			return err
 		}
-		return c.query(ctx, func(r row) error {
-			if n.ByClass == nil {
-				n.ByClass = map[assay.Class]int64{}
-			}
-			n.ByClass[assay.Class(r.text(0))] = r.int(1)
+		if n.Pending+n.Graded == n.Total {
 			return nil
-		}, "SELECT class, count(*) FROM items WHERE run_id = ? AND class <> '' GROUP BY class", run)
+		}
+		return c.query(ctx, func(r row) error {
+			addEnded(&n, assay.ItemState(r.text(0)), assay.Class(r.text(1)), r.int(2))
+			return nil
+		},
+			"SELECT state, class, count(*) FROM items WHERE run_id = ? AND ended_at IS NOT NULL AND origin_run IS NULL GROUP BY state, class", run)
 	})
 	return n, err
+}
+
+// addEnded counts items that ended without a verdict.
+func addEnded(n *assay.Counts, state assay.ItemState, class assay.Class, items int64) {
+	switch state {
+	case assay.ItemErrored:
+		n.Errored += items
+	case assay.ItemUngradable:
+		n.Ungradable += items
+	case assay.ItemCancelled:
+		n.Cancelled += items
+	case assay.ItemAbandoned:
+		n.Abandoned += items
+	}
+	if class == assay.ClassNone {
+		return
+	}
+	if n.ByClass == nil {
+		n.ByClass = map[assay.Class]int64{}
+	}
+	n.ByClass[class] += items
 }
 
 func (i items) Spend(ctx context.Context, run assay.RunID) (n assay.Spend, err error) {

@@ -144,7 +144,7 @@ func (p plans) Reusable(ctx context.Context, project assay.ProjectID, version as
 }
 
 func (p plans) Retryable(ctx context.Context, run assay.RunID, f func(assay.Item) error) error {
-	return p.s.read.do(ctx, func(c *conn) error {
+	return p.s.read.view(ctx, func(c *conn) error {
 		chain, err := chainOf(ctx, c, run)
 		if err != nil {
 			return err

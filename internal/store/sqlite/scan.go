@@ -79,7 +79,7 @@ func (s sessions) List(ctx context.Context, project assay.ProjectID, q store.Ses
 		return nil, "", err
 	}
 	limit := limitOf(p)
-	err = s.s.read.do(ctx, func(c *conn) error {
+	err = s.s.read.view(ctx, func(c *conn) error {
 		for _, w := range windows(project, q) {
 			narrow(w, q)
 			w.and("(s.day, s.user_id, s.session_id) > (?, ?, ?)", after[0], after[1], after[2])

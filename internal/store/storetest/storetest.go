@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"plans", testPlans},
 		{"items", testItems},
 		{"fence", testFence},
+		{"takeover", testTakeover},
 		{"crashes", testCrashes},
 		{"verdicts", testVerdicts},
 		{"chains", testChains},
