@@ -229,6 +229,7 @@ func TestFencedWritesOfOneRunTakeTurns(t *testing.T) {
 
 // A process that stops inside a transaction, with the run row locked, must not hold up its successor.
 func TestTakeoverDoesNotWaitForAStoppedClient(t *testing.T) {
+	t.Parallel()
 	s := open(t, pgtest.Database(t))
 	f := planned(t, s, 1)
 	stopped := client(t, s)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -54,15 +55,32 @@ func (i items) Pending(ctx context.Context, run assay.RunID, after int64, limit 
 	return list, err
 }
 
-func (i items) EndRest(ctx context.Context, f store.Fence, to assay.ItemState, limit int, now time.Time) (n int64, err error) {
-	err = i.fenced(ctx, f, toRead, func(ctx context.Context, t tx, _ assay.RunControl) (err error) {
-		n, err = t.exec(ctx, `UPDATE items SET state = $3, ended_at = $4, not_before = NULL WHERE run_id = $1 AND seq = ANY(ARRAY(
-			SELECT i.seq FROM items i WHERE i.run_id = $1 AND i.state = 'pending' AND NOT EXISTS (
-				SELECT 1 FROM attempts a WHERE a.run_id = i.run_id AND a.seq = i.seq AND a.status = 'open' AND a.epoch = $2)
-			ORDER BY i.seq LIMIT $5))`, f.Run, f.Epoch, to, now, limit)
-		return err
-	})
-	return n, err
+// restBatch bounds one transaction of EndRest.
+const restBatch = 2000
+
+// EndRest goes on where its last transaction stopped, so that ended items are passed over once.
+func (i items) EndRest(ctx context.Context, f store.Fence, to assay.ItemState, limit int, now time.Time) (ended int64, err error) {
+	after, batch := int64(0), restBatch
+	for ended < int64(limit) && batch == restBatch {
+		var seqs []int64
+		err := i.fenced(ctx, f, toRead, func(ctx context.Context, t tx, _ assay.RunControl) (err error) {
+			seqs, err = collect(ctx, t.conn, func(seq *int64) []any { return []any{seq} },
+				`UPDATE items SET state = $3, ended_at = $4, not_before = NULL WHERE run_id = $1 AND seq = ANY(ARRAY(
+				SELECT i.seq FROM items i WHERE i.run_id = $1 AND i.seq > $5 AND i.state = 'pending' AND NOT EXISTS (
+					SELECT 1 FROM attempts a WHERE a.run_id = i.run_id AND a.seq = i.seq AND a.status = 'open' AND a.epoch = $2)
+				ORDER BY i.seq LIMIT $6)) RETURNING seq`, f.Run, f.Epoch, to, now, after, min(restBatch, int64(limit)-ended))
+			return err
+		})
+		if err != nil {
+			return ended, err
+		}
+		batch = len(seqs)
+		ended += int64(batch)
+		if batch > 0 {
+			after = slices.Max(seqs)
+		}
+	}
+	return ended, nil
 }
 
 func (i items) Counts(ctx context.Context, run assay.RunID, now time.Time) (counts assay.Counts, err error) {

@@ -82,6 +82,7 @@ func TestOneOwner(t *testing.T) {
 }
 
 func TestOwnerNoticesASilentNetwork(t *testing.T) {
+	t.Parallel()
 	p, url := through(t, pgtest.Database(t))
 	o := own(t, open(t, url))
 	p.frozen.Store(true)
@@ -95,6 +96,7 @@ func TestOwnerNoticesASilentNetwork(t *testing.T) {
 // The server drops the lock of an owner that is stopped, without help, and the owner knows when it
 // wakes up.
 func TestStoppedOwnerLosesTheLock(t *testing.T) {
+	t.Parallel()
 	db := pgtest.Database(t)
 	s := open(t, db)
 	process := exec.Command(os.Args[0])

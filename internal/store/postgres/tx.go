@@ -14,7 +14,11 @@ import (
 )
 
 const (
-	tries        = 6
+	tries    = 6
+	patience = 10 * time.Second // no new try after this
+	// within bounds one try, for a server that has become silent: what it is doing ends by its own
+	// statement_timeout before that.
+	within       = 35 * time.Second
 	commitWithin = 10 * time.Second
 )
 
@@ -79,7 +83,7 @@ func (t tx) finish(ctx context.Context, b *pgx.Batch) error {
 
 // read lends a connection to f, which only reads and may run again on another connection.
 func (s *Store) read(ctx context.Context, f func(context.Context, conn) error) error {
-	return s.retry(ctx, func() (bool, error) {
+	return s.retry(ctx, func(ctx context.Context) (bool, error) {
 		c, err := s.pool.Acquire(ctx)
 		if err != nil {
 			return true, acquireError(err)
@@ -152,7 +156,7 @@ func lost(run assay.RunID, epoch int64) error {
 // transact begins a transaction, with the statements of first in the same round trip, runs f in it
 // and commits.
 func (s *Store) transact(ctx context.Context, first func(*pgx.Batch) func(pgx.BatchResults) error, f func(context.Context, tx) error) error {
-	return s.retry(ctx, func() (again bool, err error) {
+	return s.retry(ctx, func(ctx context.Context) (again bool, err error) {
 		c, err := s.pool.Acquire(ctx)
 		if err != nil {
 			return true, acquireError(err)
@@ -211,13 +215,16 @@ func rollback(ctx context.Context, t tx) {
 }
 
 // retry runs f again where it says that it may and the error is one that passes.
-func (s *Store) retry(ctx context.Context, f func() (again bool, err error)) error {
+func (s *Store) retry(ctx context.Context, f func(context.Context) (again bool, err error)) error {
+	begun := time.Now()
 	for n := 1; ; n++ {
-		again, err := f()
+		bounded, cancel := context.WithTimeout(ctx, within)
+		again, err := f(bounded)
+		cancel()
 		if err == nil {
 			return nil
 		}
-		if !again || n == tries || !passes(err) || ctx.Err() != nil {
+		if !again || n == tries || time.Since(begun) > patience || !passes(err) || ctx.Err() != nil {
 			return translate(ctx, err)
 		}
 		timer := time.NewTimer(rand.N(time.Duration(n) * 10 * time.Millisecond)) // apart, so that they do not meet again
