@@ -41,11 +41,14 @@ type options struct {
 
 var roles = []role{
 	{"durable", durable},
-	// {"llm", llm},
-	// {"plan", plan},
-	// {"import", importFile},
-	// {"start", start},
+	{"llm", llm},
+	{"plan", plan},
+	{"import", importFile},
+	{"start", start},
 }
+
+// hidden roles help the others.
+var hidden = []role{{"fill", fill}, {"model", model}}
 
 func main() {
 	var o options
@@ -70,7 +73,7 @@ func main() {
 }
 
 func runRole(name string, o options) error {
-	for _, r := range roles {
+	for _, r := range append(roles, hidden...) {
 		if r.name != name {
 			continue
 		}

@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/judge/llm/llmtest"
+)
+
+// Each of these faults for 5 % of the sessions, always: every item ends in the right class and none
+// as a verdict.
+func TestEveryFaultEndsInItsClass(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const items = 200
+		faults := map[int]struct {
+			step  llmtest.Step
+			class assay.Class
+		}{
+			0: {llmtest.ServerError(), assay.ClassProviderError},
+			1: {llmtest.Hang(), assay.ClassTimeout},
+			2: {llmtest.Garbage(), assay.ClassMalformed},
+			3: {llmtest.Empty(), assay.ClassMalformed},
+			4: {llmtest.Refusal("I will not judge that."), assay.ClassRefused},
+			5: {llmtest.Cut(), assay.ClassNetwork},
+			6: {llmtest.Truncated(map[string]any{"ok": true}), assay.ClassTruncated},
+			7: {llmtest.Filtered(), assay.ClassContentFiltered},
+			8: {llmtest.ContextTooLong(), assay.ClassContextTooLong},
+		}
+		w.model.SetScript(func(r *llmtest.Request) llmtest.Step {
+			if f, ok := faults[ticketOf(r)%20]; ok {
+				return f.step
+			}
+			return passing(r)
+		})
+		w.ok("import", w.sessions(items))
+		w.ok("judge", "apply", w.judge("j", "timeout: 300ms"))
+		w.ok("grade", "--judge", "j", "--per-stratum", "1000", "--concurrency", "100")
+		v := w.view("r1")
+		adds(t, v.Counts)
+		want := map[assay.Class]int64{}
+		for _, f := range faults {
+			want[f.class] += items / 20
+		}
+		for class, n := range want {
+			if v.Counts.ByClass[class] != n {
+				t.Errorf("%d items ended as %s, want %d", v.Counts.ByClass[class], class, n)
+			}
+		}
+		if v.Counts.Graded != items-int64(len(faults))*items/20 {
+			t.Errorf("%+v", v.Counts)
+		}
+		if n := strings.Count(w.ok("verdicts", "r1", "--json"), `"judge_version"`); int64(n) != v.Counts.Graded {
+			t.Errorf("%d verdicts for %d graded items", n, v.Counts.Graded)
+		}
+	})
+}
+
+// 429 with Retry-After 2 on the first two calls of every tenth session: no earlier call for that
+// item, the others go on meanwhile, everything is graded in the end.
+func TestRetryAfter(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const items = 100
+		var mu sync.Mutex
+		calls := map[int][]time.Time{}
+		var othersDone time.Time
+		others := 0
+		w.model.SetScript(func(r *llmtest.Request) llmtest.Step {
+			mu.Lock()
+			defer mu.Unlock()
+			n := ticketOf(r)
+			calls[n] = append(calls[n], time.Now())
+			if n%10 == 0 && len(calls[n]) <= 2 {
+				return llmtest.RateLimited(2 * time.Second)
+			}
+			if n%10 != 0 {
+				if others++; others == items-items/10 {
+					othersDone = time.Now()
+				}
+			}
+			return passing(r)
+		})
+		w.ok("import", w.sessions(items))
+		w.ok("judge", "apply", w.judge("j"))
+		began := time.Now()
+		w.ok("grade", "--judge", "j", "--concurrency", "5")
+		if v := w.view("r1"); v.Counts.Graded != items || v.Counts.ByClass[assay.ClassRateLimited] != 0 {
+			t.Errorf("%+v", v.Counts)
+		}
+		for n, at := range calls {
+			for i := 1; i < len(at); i++ {
+				if gap := at[i].Sub(at[i-1]); gap < 2*time.Second {
+					t.Errorf("session %d was asked again %s after a 429 that asked for 2 s", n, gap)
+				}
+			}
+		}
+		if took := othersDone.Sub(began); took > 2*time.Second {
+			t.Errorf("the others waited: %s", took)
+		}
+	})
+}
+
+func TestQuotaPauses(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.model.SetScript(llmtest.Always(llmtest.Quota()))
+		w.ok("import", w.sessions(100))
+		w.ok("judge", "apply", w.judge("j"))
+		if r := w.run("grade", "--judge", "j", "--concurrency", "7"); r.code != 1 || !strings.Contains(r.err, "assay resume r1") {
+			t.Errorf("exit %d: %s", r.code, r.err)
+		}
+		v := w.view("r1")
+		if v.State != assay.RunPaused || v.Reason != assay.Reason(assay.ClassQuota) || v.Counts.Pending != 100 || w.model.Count() > 7 {
+			t.Errorf("%s %s after %d calls: %+v", v.State, v.Reason, w.model.Count(), v.Counts)
+		}
+		if r := w.run("grade", "--judge", "j"); r.code != 5 || !strings.Contains(r.err, "r1") || !strings.Contains(r.err, "assay end r1") {
+			t.Errorf("a second grade: exit %d: %s", r.code, r.err)
+		}
+		w.model.SetScript(passing)
+		w.ok("resume", "r1")
+		if v := w.view("r1"); v.State != assay.RunCompleted || v.Counts.Graded != 100 {
+			t.Errorf("%s %+v", v.State, v.Counts)
+		}
+	})
+}
+
+// The limit holds at the provider, and after it was lowered no call starts until fewer are in flight.
+func TestConcurrencyAtTheProvider(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.model.SetLatency(100 * time.Millisecond)
+		w.ok("import", w.sessions(400))
+		w.ok("judge", "apply", w.judge("j"))
+		grade := w.start("grade", "--judge", "j", "--per-stratum", "1000", "--concurrency", "30")
+		eventually(t, 10*time.Second, "30 in flight", func() bool { return w.model.InFlight() == 30 })
+		w.ok("runs", "set", "r1", "--concurrency", "4")
+		lowered := time.Now().Add(time.Second) // the driver reads its row at least this often
+		grade.wait(30 * time.Second)
+		if w.model.MaxInFlight() != 30 {
+			t.Errorf("%d in flight, the limit was 30", w.model.MaxInFlight())
+		}
+		for _, r := range w.model.Records() {
+			if r.Arrived.After(lowered) && r.InFlight > 4 {
+				t.Errorf("a call started as the %dth in flight after the limit was lowered to 4", r.InFlight)
+			}
+		}
+	})
+}
