@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"github.com/tidwall/gjson"
 
 	"assay/internal/assay"
 )
@@ -158,29 +158,24 @@ type Member struct {
 
 // Members splits a JSON object and refuses a name that is given twice: which of the two was meant
 // cannot be known.
-func Members(object json.RawMessage) ([]Member, error) {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+func Members(object json.RawMessage) (members []Member, err error) {
+	if !json.Valid(object) {
+		return nil, errors.New("it is not valid JSON")
+	}
+	parsed := gjson.ParseBytes(object)
+	if !parsed.IsObject() {
 		return nil, errors.New("it is not a JSON object")
 	}
-	var members []Member
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return nil, errors.New("it is not valid JSON")
+	parsed.ForEach(func(key, value gjson.Result) bool {
+		if _, twice := Lookup(members, key.Str); twice {
+			err = fmt.Errorf("%s is given twice", excerpt([]byte(key.Str)))
+			return false
 		}
-		name, _ := t.(string)
-		if _, twice := Lookup(members, name); twice {
-			return nil, fmt.Errorf("%s is given twice", excerpt([]byte(name)))
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, errors.New("it is not valid JSON")
-		}
-		members = append(members, Member{name, value})
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, errors.New("it is not valid JSON")
+		members = append(members, Member{key.Str, json.RawMessage(value.Raw)})
+		return true
+	})
+	if err != nil {
+		return nil, err
 	}
 	return members, nil
 }

@@ -102,7 +102,7 @@ func readCompletion(body []byte, r *judge.Reply) (content string, ok bool) {
 	case choice.FinishReason == "length":
 		return fail(assay.ClassTruncated, "the answer hit its length limit after %d tokens; raise max_tokens", r.Usage.Output)
 	case strings.TrimSpace(content) == "":
-		return fail(assay.ClassMalformed, "the answer could not be read: it is empty")
+		return fail(assay.ClassMalformed, unread+"it is empty")
 	}
 	return content, true
 }

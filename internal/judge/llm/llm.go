@@ -7,7 +7,9 @@
 package llm
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +19,6 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
 
 	"assay/internal/assay"
 	"assay/internal/judge"
@@ -47,7 +47,7 @@ type Judge struct {
 	criteria []assay.Criterion
 	pass     *judge.PassRule
 	prompt   prompt
-	params   openai.ChatCompletionNewParams
+	params   json.RawMessage
 	service  openai.ChatCompletionService
 	key      string
 	keyEnv   string
@@ -85,42 +85,8 @@ func New(id assay.Hash, d judge.Definition, s Spec, settings Settings, env Env) 
 	}
 	// The service, not the client: the client would read OPENAI_* from this process's environment.
 	j.service = openai.NewChatCompletionService(options...)
-	j.params = parameters(s)
-	return j, nil
-}
-
-func parameters(s Spec) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{Model: shared.ChatModel(s.Model)}
-	if s.Temperature != nil {
-		p.Temperature = param.NewOpt(*s.Temperature)
-	}
-	if s.TopP != nil {
-		p.TopP = param.NewOpt(*s.TopP)
-	}
-	if s.Seed != nil {
-		p.Seed = param.NewOpt(*s.Seed)
-	}
-	if s.MaxTokens != nil {
-		p.MaxTokens = param.NewOpt(*s.MaxTokens)
-	}
-	if s.MaxCompletion != nil {
-		p.MaxCompletionTokens = param.NewOpt(*s.MaxCompletion)
-	}
-	switch s.ResponseFormat {
-	case FormatSchema:
-		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-			Name: "verdict", Strict: param.NewOpt(true), Schema: s.Schema}}
-	case FormatObject:
-		p.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
-	}
-	if len(s.Extra) > 0 {
-		extra := make(map[string]any, len(s.Extra))
-		for name, raw := range s.Extra {
-			extra[name] = raw
-		}
-		p.SetExtraFields(extra)
-	}
-	return p
+	j.params, err = parameters(s)
+	return j, err
 }
 
 func (j *Judge) NeedsBody() bool { return true }
@@ -152,15 +118,13 @@ func (j *Judge) ask(ctx context.Context, q judge.Question, r *judge.Reply) {
 	if j.tooLong(asked, r) {
 		return
 	}
-	params := j.params
-	params.Messages = messages(asked, q.Unreadable)
-	content, ok := j.call(ctx, params, r)
+	content, ok := j.call(ctx, requestBody(j.params, asked, q.Unreadable), r)
 	if !ok {
 		return
 	}
 	findings, err := readAnswer(content, asked.token, asked.transcript, j.criteria)
 	if err != nil {
-		r.Class, r.Error = assay.ClassMalformed, "the answer could not be read: "+err.Error()
+		r.Class, r.Error = assay.ClassMalformed, unread+err.Error()
 		return
 	}
 	for i := range findings {
@@ -174,23 +138,8 @@ func (j *Judge) ask(ctx context.Context, q judge.Question, r *judge.Reply) {
 	r.Answers = []assay.Answer{answer}
 }
 
-// maxShown bounds how much of an unreadable answer the model is shown again.
-const maxShown = 8 << 10
-
-func messages(q question, unreadable *judge.Reply) []openai.ChatCompletionMessageParamUnion {
-	list := make([]openai.ChatCompletionMessageParamUnion, 0, 4)
-	if q.system != "" {
-		list = append(list, openai.SystemMessage(q.system))
-	}
-	list = append(list, openai.UserMessage(q.user))
-	if unreadable == nil {
-		return list
-	}
-	if raw := strings.ToValidUTF8(unreadable.Raw[:min(len(unreadable.Raw), maxShown)], ""); raw != "" {
-		list = append(list, openai.AssistantMessage(raw))
-	}
-	return append(list, openai.UserMessage(again(q.token, strings.TrimPrefix(unreadable.Error, "the answer could not be read: "))))
-}
+// unread begins the error of an answer that could not be read.
+const unread = "the answer could not be read: "
 
 // tooLong refuses, before anything is paid, a prompt that cannot fit.
 func (j *Judge) tooLong(q question, r *judge.Reply) bool {
@@ -226,13 +175,13 @@ type received struct {
 
 // call makes the request. What the SDK makes of the response is not used: it cannot read half of what
 // real servers answer. It brings the request, its authorization and its transport.
-func (j *Judge) call(ctx context.Context, params openai.ChatCompletionNewParams, r *judge.Reply) (content string, ok bool) {
+func (j *Judge) call(ctx context.Context, body []byte, r *judge.Reply) (content string, ok bool) {
 	limited, cancel := context.WithTimeoutCause(ctx, j.timeout, errDeadline)
 	defer cancel()
 	var got *received
 	var ignored []byte
 	r.CallAt = time.Now()
-	_, err := j.service.New(limited, params, option.WithResponseBodyInto(&ignored), option.WithMiddleware(
+	_, err := j.service.New(limited, openai.ChatCompletionNewParams{}, option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&ignored), option.WithMiddleware(
 		func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 			resp, err := next(req)
 			if err != nil {
@@ -264,7 +213,9 @@ func (j *Judge) call(ctx context.Context, params openai.ChatCompletionNewParams,
 func receive(resp *http.Response) *received {
 	defer resp.Body.Close()
 	g := &received{status: resp.StatusCode, header: resp.Header}
-	g.body, g.err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	b := bytes.NewBuffer(make([]byte, 0, bytes.MinRead+max(0, min(resp.ContentLength, maxBody))))
+	_, g.err = b.ReadFrom(io.LimitReader(resp.Body, maxBody+1))
+	g.body = b.Bytes()
 	g.over = len(g.body) > maxBody
 	return g
 }

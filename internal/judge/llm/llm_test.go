@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,13 @@ import (
 	"assay/internal/judge/llm/llmtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if latency := os.Getenv("LLM_TEST_SERVER"); latency != "" {
+		serve(latency)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const secret = "sk-very-secret-0123456789"
 
