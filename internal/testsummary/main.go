@@ -52,6 +52,9 @@ func run(ctx context.Context, out io.Writer, args []string, fuzz time.Duration) 
 			return false, err
 		}
 	}
+	if fuzz > 0 && !tested {
+		fmt.Fprintln(out, "\nfuzz targets were not run: tests failed first")
+	}
 	missing := s.close(strict(os.Getenv), targets, fuzz, time.Since(began))
 	return tested && fuzzed && missing == 0, nil
 }
