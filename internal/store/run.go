@@ -44,7 +44,7 @@ type Idempotency struct {
 // except Reason and Sentence, which are always written: a state is stored with its reason.
 type Change struct {
 	From     []assay.RunState // refused with CodeRefused unless the present state is one of these
-	Epoch    *int64           // and, where given, the epoch is this
+	Epoch    *int64           // ErrLost unless, where given, the epoch is this
 	To       assay.RunState
 	Phase    assay.RunPhase
 	Reason   assay.Reason
@@ -89,6 +89,8 @@ type Runs interface {
 	// TakeUp makes a queued or running run running at epoch+1, if its epoch is still that given.
 	// dead says that a driver died holding it: open attempts become unknown, their items' Crashes (or
 	// Alone, when the attempt ran alone) grow by one, and Stalls grows by one. All together.
+	// ErrLost when the epoch is another, CodeRefused in any other state. A run without a phase enters
+	// planning; reason, sentence and wake-up time are cleared.
 	// Resumes clear nothing else: the plan and the items are as they were.
 	TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool, now time.Time) (assay.Run, error)
 	// Waiting lists what an owner must look at: queued runs, running runs, paused runs whose WakeAt

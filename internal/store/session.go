@@ -28,7 +28,9 @@ const (
 type Sessions interface {
 	// Put stores a batch in one transaction and answers for each in order. A session that repeats
 	// inside the batch is taken in order. A content that an older version of the session had becomes
-	// the present one again (PutChanged, the old content row is reused, so its verdicts are current again).
+	// the present one again (PutChanged, the old content row is reused, so its verdicts are current again);
+	// the head is then that of what was put and arrived now. Labels are stored for unchanged content too,
+	// once per (content, criterion, criterion version, rater): a rater's new value replaces the old one.
 	Put(ctx context.Context, project assay.ProjectID, importID int64, batch []NewSession, now time.Time) ([]PutResult, error)
 	Get(ctx context.Context, project assay.ProjectID, user, id string) (assay.Head, error)
 	// Contents lists the content versions of a session, newest first.

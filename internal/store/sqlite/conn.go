@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
-	"sync"
 )
 
 // conn is one connection of the driver with its prepared statements. It is used by one goroutine at
@@ -143,88 +142,17 @@ func (c *conn) first(ctx context.Context, each func(row) error, query string, ar
 }
 
 // snapshot runs f on one state of the database, whatever is written meanwhile.
-func (c *conn) snapshot(f func() error) error {
+func (c *conn) snapshot(f func() error) (err error) {
 	if _, err := c.exec("BEGIN"); err != nil {
 		return err
 	}
-	err := f()
-	if _, e := c.exec("ROLLBACK"); e != nil && err == nil { // nothing was written
-		err = e
-	}
-	return err
+	defer func() {
+		if _, e := c.exec("ROLLBACK"); e != nil && err == nil { // nothing was written
+			err = e
+		}
+	}()
+	return f()
 }
 
 // errStop ends a query early without an error.
 var errStop = errors.New("stop")
-
-// readers is a pool of connections that only read. They are opened when first needed.
-type readers struct {
-	open func(context.Context) (*conn, error)
-	free chan *conn // holds nil for a connection that is not open yet
-
-	mu     sync.Mutex
-	closed bool
-}
-
-func newReaders(n int, open func(context.Context) (*conn, error)) *readers {
-	r := &readers{open: open, free: make(chan *conn, n)}
-	for range n {
-		r.free <- nil
-	}
-	return r
-}
-
-// view is do on one state of the database, for what takes several queries.
-func (r *readers) view(ctx context.Context, f func(*conn) error) error {
-	return r.do(ctx, func(c *conn) error { return c.snapshot(func() error { return f(c) }) })
-}
-
-// do lends a connection to f.
-func (r *readers) do(ctx context.Context, f func(*conn) error) error {
-	var c *conn
-	var ok bool
-	select {
-	case c, ok = <-r.free:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	if !ok {
-		return errClosed()
-	}
-	defer func() { r.give(c) }()
-	if c == nil {
-		var err error
-		if c, err = r.open(ctx); err != nil {
-			return err
-		}
-	}
-	return f(c)
-}
-
-func (r *readers) give(c *conn) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.closed {
-		r.free <- c
-	} else if c != nil {
-		_ = c.close() // nobody is left to hear of it
-	}
-}
-
-// close closes what is free; what is lent closes when it is given back.
-func (r *readers) close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return nil
-	}
-	r.closed = true
-	close(r.free)
-	var errs []error
-	for c := range r.free {
-		if c != nil {
-			errs = append(errs, c.close())
-		}
-	}
-	return errors.Join(errs...)
-}

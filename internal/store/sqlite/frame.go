@@ -46,8 +46,13 @@ const frameBatch = 512
 // scanFrames reads the index in a goroutine of its own, so that reading and f overlap.
 func scanFrames(ctx context.Context, c *conn, q store.SessionQuery, w *clause, f func(*store.FrameRow) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	batches := make(chan []string, 2)
+	// However this ends, f's panic included, the connection is given back only when nobody reads on it.
+	defer func() {
+		stop(nil)
+		for range batches {
+		}
+	}()
 	var readErr error
 	go func() {
 		defer close(batches)

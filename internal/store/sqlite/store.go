@@ -15,10 +15,7 @@ import (
 	"assay/internal/store"
 )
 
-const (
-	fileName  = "assay.db"
-	readConns = 4
-)
+const fileName = "assay.db"
 
 // Store is one data folder.
 type Store struct {
@@ -59,7 +56,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		dir:    dir,
 		schema: schema,
 		write:  &writer{conn: w},
-		read:   newReaders(readConns, func(ctx context.Context) (*conn, error) { return open(ctx, dir, reading) }),
+		read:   newReaders(func(ctx context.Context) (*conn, error) { return open(ctx, dir, reading) }),
 	}, nil
 }
 
