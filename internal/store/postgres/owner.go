@@ -13,7 +13,7 @@ import (
 const (
 	// A loss is noticed within pingEvery + pingWithin, less than the second that a confirmation lasts.
 	pingEvery  = 250 * time.Millisecond
-	pingWithin = 500 * time.Millisecond
+	pingWithin = 700 * time.Millisecond
 	// idleLimit is how long the server keeps the lock of a process that has stopped or vanished without
 	// closing its connection: eight missed pings.
 	idleLimit = 2 * time.Second

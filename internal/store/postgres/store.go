@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"net"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -69,7 +68,7 @@ func configure(databaseURL string) (*pgxpool.Config, error) {
 		return nil, assay.Errorf(assay.CodeInvalid, "the database URL cannot be read").
 			WithHint("write postgres://USER@HOST:PORT/DATABASE; a special character in a password is %%-escaped")
 	}
-	if u, err := url.Parse(databaseURL); err == nil && u.Query().Get("pool_max_conns") == "" {
+	if plain, err := pgx.ParseConfig(databaseURL); err == nil && plain.RuntimeParams["pool_max_conns"] == "" {
 		config.MaxConns = defaultConns
 	}
 	for key, setting := range defaults {

@@ -62,23 +62,45 @@ func account() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL does not run as root and there is no user postgres or nobody to run it as")
 }
 
-// folder makes a data folder that cred can reach and owns.
+const (
+	folderPrefix = "assay-pgtest-"
+	pidFile      = "process" // names the process that made the folder
+)
+
+// folder makes a folder that cred can reach and owns, and removes those of processes that died without
+// removing theirs.
 func folder(cred *syscall.Credential) (string, error) {
 	parent := os.TempDir()
 	if cred != nil && !openToAll(parent) {
 		parent = "/tmp"
 	}
-	dir, err := os.MkdirTemp(parent, "assay-pgtest-")
+	sweep(parent)
+	dir, err := os.MkdirTemp(parent, folderPrefix)
 	if err != nil {
 		return "", err
 	}
-	if cred != nil {
-		if err := os.Chown(dir, int(cred.Uid), int(cred.Gid)); err != nil {
-			_ = os.RemoveAll(dir)
-			return "", err
-		}
+	err = os.WriteFile(filepath.Join(dir, pidFile), []byte(strconv.Itoa(os.Getpid())), 0o644)
+	if err == nil && cred != nil {
+		err = os.Chown(dir, int(cred.Uid), int(cred.Gid))
+	}
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return "", err
 	}
 	return dir, nil
+}
+
+func sweep(parent string) {
+	found, _ := filepath.Glob(filepath.Join(parent, folderPrefix+"*"))
+	for _, dir := range found {
+		text, err := os.ReadFile(filepath.Join(dir, pidFile))
+		if err != nil {
+			continue
+		}
+		if pid, err := strconv.Atoi(string(text)); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(dir)
+		}
+	}
 }
 
 // openToAll says whether every folder from the root to dir may be entered by anyone.

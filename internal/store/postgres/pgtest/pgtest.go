@@ -89,6 +89,7 @@ func missing(tb testing.TB, err error) {
 	tb.Helper()
 	if os.Getenv("CI") != "" {
 		tb.Fatalf("no PostgreSQL: %v", err)
+		return
 	}
 	tb.Skipf("no PostgreSQL: %v", err)
 }

@@ -3,11 +3,14 @@ package pgtest
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -115,7 +118,12 @@ func TestServerDiesWithItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the orphan said %q: %v", line, err)
 	}
-	defer os.RemoveAll(dir)
+	t.Cleanup(func() {
+		sweep(filepath.Dir(dir))
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the folder of a dead process stays: %v", err)
+		}
+	})
 	u, err := url.Parse(where)
 	if err != nil {
 		t.Fatal(err)
@@ -132,6 +140,26 @@ func TestServerDiesWithItsProcess(t *testing.T) {
 		case <-tick.C:
 		case <-deadline:
 			t.Fatal("the server outlives the process that started it")
+		}
+	}
+}
+
+// missed records how a test ended.
+type missed struct {
+	testing.TB
+	how string
+}
+
+func (m *missed) Helper()               {}
+func (m *missed) Skipf(string, ...any)  { m.how = "skipped" }
+func (m *missed) Fatalf(string, ...any) { m.how = "failed" }
+
+func TestMissingServerSkipsAndFailsInCI(t *testing.T) {
+	for ci, want := range map[string]string{"": "skipped", "true": "failed"} {
+		t.Setenv("CI", ci)
+		m := &missed{TB: t}
+		if missing(m, errors.New("none")); m.how != want {
+			t.Errorf("CI=%q: %s, want %s", ci, m.how, want)
 		}
 	}
 }
