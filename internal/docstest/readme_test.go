@@ -19,10 +19,16 @@ const endpoint = "http://127.0.0.1:11434/v1"
 // called is a line that runs the program.
 var called = regexp.MustCompile(`^\s*(?:\$ )?assay\b`)
 
-// TestReadmeCommandsRun runs every sh block of README.md that calls assay, in order, in one folder,
-// with the real program. A block marked `output` shows lines that the block before it really prints.
-func TestReadmeCommandsRun(t *testing.T) {
+// TestTheProgram tries what the documents say of commands with one real program.
+func TestTheProgram(t *testing.T) {
 	bin := build(t)
+	t.Run("commands of README.md run", func(t *testing.T) { runReadme(t, bin) })
+	t.Run("named commands exist", func(t *testing.T) { askHelp(t, bin) })
+}
+
+// runReadme runs every sh block of README.md that calls assay, in order, in one folder,
+// with the real program. A block marked `output` shows lines that the block before it really prints.
+func runReadme(t *testing.T, bin string) {
 	dir := t.TempDir()
 	model := newModel(t)
 	printed := ""
@@ -132,11 +138,10 @@ func (w *watched) Write(b []byte) (int, error) {
 }
 
 // named is a command in running text: its first one or two words are checked.
-var named = regexp.MustCompile(`^assay ([a-z]+)(?: ([a-z]+))?`)
+var named = regexp.MustCompile(`^assay ([a-z]+)(?: ([a-z]+)\b)?`)
 
-// TestNamedCommandsExist asks the program for help on every command that the documents name.
-func TestNamedCommandsExist(t *testing.T) {
-	bin := build(t)
+// askHelp asks the program for help on every command that the documents name.
+func askHelp(t *testing.T, bin string) {
 	asked := map[string]bool{}
 	for name, p := range pages(t) {
 		for _, text := range p.code {
