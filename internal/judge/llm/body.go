@@ -55,37 +55,39 @@ func parameters(s Spec) (json.RawMessage, error) {
 }
 
 // requestBody is the whole request for one question: {"messages": […], parameters}.
-func requestBody(parameters json.RawMessage, q question, unreadable *judge.Reply) []byte {
-	b := make([]byte, 0, len(parameters)+len(q.system)+len(q.user)+len(q.user)/8+512)
+func (j *Judge) requestBody(q question, unreadable *judge.Reply) []byte {
+	b := make([]byte, 0, j.size+len(q.transcript)+len(q.transcript)/8)
 	b = append(b, `{"messages":[`...)
-	if q.system != "" {
-		b = append(appendMessage(b, "system", q.system), ',')
-	}
-	b = appendMessage(b, "user", q.user)
+	b = j.prompt.messages(b, q)
 	if unreadable != nil {
 		if raw := strings.ToValidUTF8(unreadable.Raw[:min(len(unreadable.Raw), maxShown)], ""); raw != "" {
-			b = appendMessage(append(b, ','), "assistant", raw)
+			b = appendMessage(b, "assistant", raw)
 		}
-		b = appendMessage(append(b, ','), "user", again(q.token, strings.TrimPrefix(unreadable.Error, unread)))
+		b = appendMessage(b, "user", again(q.token, strings.TrimPrefix(unreadable.Error, unread)))
 	}
 	b = append(b, "],"...)
-	return append(b, parameters[1:]...)
+	return append(b, j.params[1:]...)
 }
 
 // maxShown bounds how much of an unreadable answer the model is shown again.
 const maxShown = 8 << 10
 
 func appendMessage(b []byte, role, content string) []byte {
-	b = append(b, `{"role":"`...)
+	b = append(b, `,{"role":"`...)
 	b = append(b, role...)
 	b = append(b, `","content":`...)
 	return append(appendText(b, content), '}')
 }
 
-// appendText writes s as a JSON string. What is not UTF-8 becomes the replacement character.
+// appendText writes s as a JSON string.
 func appendText(b []byte, s string) []byte {
+	return append(appendEscaped(append(b, '"'), s), '"')
+}
+
+// appendEscaped writes what stands between a JSON string's quotes. What is not UTF-8 becomes the
+// replacement character.
+func appendEscaped(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
-	b = append(b, '"')
 	from := 0
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -118,5 +120,5 @@ func appendText(b []byte, s string) []byte {
 		i++
 		from = i
 	}
-	return append(append(b, s[from:]...), '"')
+	return append(b, s[from:]...)
 }

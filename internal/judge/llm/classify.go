@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"assay/internal/assay"
 )
 
@@ -24,47 +26,38 @@ type problem struct {
 
 func readProblem(status int, body []byte) problem {
 	p := problem{status: status}
-	var outer struct {
-		Error   json.RawMessage `json:"error"`
-		Message json.RawMessage `json:"message"`
-		Type    json.RawMessage `json:"type"`
-		Code    json.RawMessage `json:"code"`
-		Detail  json.RawMessage `json:"detail"`
-	}
-	if json.Unmarshal(body, &outer) != nil {
+	if !json.Valid(body) {
 		p.message = firstLine(string(body))
 		return p
 	}
-	inner := struct{ Message, Type, Code json.RawMessage }{outer.Message, outer.Type, outer.Code}
-	if text(outer.Error) != "" {
-		p.message = text(outer.Error)
-	} else if len(outer.Error) > 0 {
-		_ = json.Unmarshal(outer.Error, &inner) // what is not there stays empty
+	outer := gjson.ParseBytes(body)
+	inner := outer.Get("error")
+	switch {
+	case inner.IsObject():
+	case inner.Type == gjson.String:
+		p.message = inner.Str
+		inner = outer
+	default:
+		inner = outer
 	}
 	if p.message == "" {
-		p.message = text(inner.Message)
+		p.message = inner.Get("message").String()
 	}
-	if p.message == "" && len(outer.Detail) > 0 {
-		if p.message = text(outer.Detail); p.message == "" {
-			p.message = string(outer.Detail)
-		}
+	if p.message == "" {
+		p.message = outer.Get("detail").String()
 	}
 	p.message = firstLine(p.message)
-	p.kind, p.code = strings.ToLower(text(inner.Type)), strings.ToLower(text(inner.Code))
+	p.kind, p.code = strings.ToLower(inner.Get("type").String()), strings.ToLower(inner.Get("code").String())
 	return p
 }
 
-// text reads a JSON string or number.
-func text(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
+// relayed reads the error that a router reports with status 200: its code is the upstream's status.
+func relayed(body []byte) problem {
+	p := readProblem(http.StatusBadGateway, body)
+	if code, err := strconv.Atoi(p.code); err == nil && code >= 400 && code < 600 {
+		p.status = code
 	}
-	var n json.Number
-	if json.Unmarshal(raw, &n) == nil {
-		return n.String()
-	}
-	return ""
+	return p
 }
 
 func firstLine(s string) string {

@@ -37,7 +37,8 @@ func NewClient() *http.Client {
 	t.MaxIdleConnsPerHost = 1024
 	t.MaxConnsPerHost = 0
 	t.ForceAttemptHTTP2 = true
-	t.ResponseHeaderTimeout = 0 // every call has its own deadline
+	t.WriteBufferSize = 16 << 10 // a short question leaves in one piece
+	t.ResponseHeaderTimeout = 0  // every call has its own deadline
 	return &http.Client{Transport: t}
 }
 
@@ -48,6 +49,7 @@ type Judge struct {
 	pass     *judge.PassRule
 	prompt   prompt
 	params   json.RawMessage
+	size     int // of a request without its transcript, about
 	service  openai.ChatCompletionService
 	key      string
 	keyEnv   string
@@ -85,8 +87,14 @@ func New(id assay.Hash, d judge.Definition, s Spec, settings Settings, env Env) 
 	}
 	// The service, not the client: the client would read OPENAI_* from this process's environment.
 	j.service = openai.NewChatCompletionService(options...)
-	j.params, err = parameters(s)
-	return j, err
+	if j.params, err = parameters(s); err != nil {
+		return nil, err
+	}
+	j.size = len(j.params) + 1<<10
+	for _, x := range j.prompt.parts {
+		j.size += len(x.text)
+	}
+	return j, nil
 }
 
 func (j *Judge) NeedsBody() bool { return true }
@@ -118,7 +126,7 @@ func (j *Judge) ask(ctx context.Context, q judge.Question, r *judge.Reply) {
 	if j.tooLong(asked, r) {
 		return
 	}
-	content, ok := j.call(ctx, requestBody(j.params, asked, q.Unreadable), r)
+	content, ok := j.call(ctx, j.requestBody(asked, q.Unreadable), r)
 	if !ok {
 		return
 	}
@@ -146,7 +154,7 @@ func (j *Judge) tooLong(q question, r *judge.Reply) bool {
 	if j.context <= 0 {
 		return false
 	}
-	need := estimate(q.system) + estimate(q.user)
+	need := j.prompt.estimate(q)
 	answer := int64(0)
 	if j.spec.MaxTokens != nil {
 		answer = *j.spec.MaxTokens
@@ -183,6 +191,11 @@ func (j *Judge) call(ctx context.Context, body []byte, r *judge.Reply) (content 
 	r.CallAt = time.Now()
 	_, err := j.service.New(limited, openai.ChatCompletionNewParams{}, option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&ignored), option.WithMiddleware(
 		func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			for name := range req.Header {
+				if strings.HasPrefix(name, "X-Stainless-") {
+					delete(req.Header, name) // what machine this is concerns no endpoint
+				}
+			}
 			resp, err := next(req)
 			if err != nil {
 				return resp, err

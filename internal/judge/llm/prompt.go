@@ -39,77 +39,121 @@ const (
 
 var places = []string{placeTranscript, placeCriteria, placeRubric, placeExamples}
 
-// prompt is a spec's templates, cut at their placeholders, with all filled in but the transcript.
+// prompt is a spec's templates with all filled in but the transcript and the token. Its texts are
+// written as JSON already: what is the same for all sessions is escaped once.
 type prompt struct {
-	system  []string // texts; a transcript goes between two neighbours
-	user    []string
 	version string // mixed into the token
-	format  string // the answer's instructions; %s is the token
+	parts   []part // of the request's messages
+	fixed   int64  // estimated tokens of everything but the transcript
 }
 
-func parsePrompt(s Spec) (prompt, error) {
-	var p prompt
+// part is a stretch of a request's body: text, or a place.
+type part struct {
+	text  string
+	place string // placeTranscript, placeToken or none
+}
+
+// placeToken stands where the token goes. No YAML and no transcript holds a NUL.
+const placeToken = "\x00token\x00"
+
+// checkTemplates says what is wrong with a spec's templates.
+func checkTemplates(s Spec) error {
 	seen := map[string]bool{}
-	cut := func(field, template string) ([]piece, error) {
+	for field, template := range map[string]string{"system": s.System, "prompt": s.Prompt} {
 		pieces, err := parseTemplate(template)
 		if err != nil {
-			return nil, invalid(field, "%s: %v", field, err).WithHint("the placeholders are {{%s}}", strings.Join(places, "}}, {{"))
+			return invalid(field, "%s: %v", field, err).WithHint("the placeholders are {{%s}}", strings.Join(places, "}}, {{"))
 		}
 		for _, x := range pieces {
 			seen[x.place] = true
+			if field == "system" && x.place == placeTranscript {
+				return invalid(field, "the system message holds {{transcript}}").WithHint("put it into prompt: what a session says must not speak as the system")
+			}
 		}
-		return pieces, nil
-	}
-	if _, err := cut("system", s.System); err != nil {
-		return p, err
-	}
-	if seen[placeTranscript] {
-		return p, invalid("system", "the system message holds {{transcript}}").WithHint("put it into prompt: what a session says must not speak as the system")
-	}
-	if _, err := cut("prompt", s.Prompt); err != nil {
-		return p, err
 	}
 	switch {
 	case !seen[placeTranscript]:
-		return p, invalid("prompt", "the prompt has no {{transcript}}").WithHint("put {{transcript}} where the session goes")
+		return invalid("prompt", "the prompt has no {{transcript}}").WithHint("put {{transcript}} where the session goes")
 	case s.Rubric != "" && !seen[placeRubric]:
-		return p, invalid("rubric", "a rubric is given, but neither system nor prompt has {{rubric}}").WithHint("put {{rubric}} where it goes")
+		return invalid("rubric", "a rubric is given, but neither system nor prompt has {{rubric}}").WithHint("put {{rubric}} where it goes")
 	case len(s.Examples) > 0 && !seen[placeExamples]:
-		return p, invalid("examples", "examples are given, but neither system nor prompt has {{examples}}").WithHint("put {{examples}} where they go")
+		return invalid("examples", "examples are given, but neither system nor prompt has {{examples}}").WithHint("put {{examples}} where they go")
 	}
-	return p, nil
+	return nil
 }
 
 // newPrompt fills in everything that is the same for all sessions.
 func newPrompt(s Spec, version assay.Hash, criteria []assay.Criterion) (prompt, error) {
-	p, err := parsePrompt(s)
-	if err != nil {
-		return p, err
+	if err := checkTemplates(s); err != nil {
+		return prompt{}, err
 	}
-	p.version = string(version)
-	p.format = answerFormat(criteria)
 	fixed := map[string]string{
 		placeRubric:   strings.TrimSpace(s.Rubric),
 		placeCriteria: describe(criteria),
 		placeExamples: examples(s.Examples, criteria),
 	}
-	fill := func(template string) []string {
-		pieces, _ := parseTemplate(template) // parsed above
-		texts := []string{""}
-		for _, x := range pieces {
-			switch {
-			case x.place == placeTranscript:
-				texts = append(texts, "")
-			case x.place != "":
-				texts[len(texts)-1] += fixed[x.place]
-			default:
-				texts[len(texts)-1] += x.text
-			}
-		}
-		return texts
+	p := prompt{version: string(version)}
+	if system := join(fill(s.System, fixed)); system != "" {
+		p.write(`{"role":"system","content":`, system, `},`)
 	}
-	p.system, p.user = fill(s.System), fill(s.Prompt)
+	user := fill(s.Prompt, fixed)
+	user[0].text = strings.TrimLeft(user[0].text, " \n")
+	last := &user[len(user)-1]
+	last.text = strings.TrimRight(last.text, " \n")
+	if last.text != "" {
+		last.text += "\n"
+	}
+	before, after, _ := strings.Cut(answerFormat(criteria), placeToken)
+	user = append(user, part{text: "\n" + before}, part{place: placeToken}, part{text: after})
+	p.raw(`{"role":"user","content":"`)
+	for _, x := range user {
+		if x.place != "" {
+			p.parts = append(p.parts, x)
+			continue
+		}
+		p.fixed += estimate(x.text)
+		quoted := appendText(nil, x.text)
+		p.raw(string(quoted[1 : len(quoted)-1]))
+	}
+	p.raw(`"}`)
 	return p, nil
+}
+
+func (p *prompt) write(before, content, after string) {
+	p.fixed += estimate(content)
+	p.raw(before + string(appendText(nil, content)) + after)
+}
+
+// raw adds JSON as it is.
+func (p *prompt) raw(text string) {
+	if n := len(p.parts); n > 0 && p.parts[n-1].place == "" {
+		p.parts[n-1].text += text
+		return
+	}
+	p.parts = append(p.parts, part{text: text})
+}
+
+// fill puts the fixed texts into a template; the transcript's places remain. The first and the last
+// part are texts.
+func fill(template string, fixed map[string]string) []part {
+	pieces, _ := parseTemplate(template) // checked before
+	parts := []part{{}}
+	for _, x := range pieces {
+		if x.place == placeTranscript {
+			parts = append(parts, part{place: placeTranscript}, part{})
+			continue
+		}
+		parts[len(parts)-1].text += x.text + fixed[x.place]
+	}
+	return parts
+}
+
+func join(parts []part) string {
+	var b strings.Builder
+	for _, x := range parts {
+		b.WriteString(x.text)
+	}
+	return b.String()
 }
 
 // piece is a stretch of a template: text, or a placeholder's name.
@@ -139,19 +183,33 @@ func parseTemplate(t string) ([]piece, error) {
 	return pieces, nil
 }
 
-// question is a prompt for one session.
+// question is what a prompt needs of one session.
 type question struct {
-	system, user string
-	token        string
-	transcript   string
+	transcript string
+	token      string
 }
 
 func (p *prompt) ask(s *assay.Session, o transcript.Options, repeat int) question {
 	t := transcript.Render(s, o)
-	q := question{token: token(p.version, t.Boundary, repeat), transcript: t.Text}
-	q.system = strings.Join(p.system, t.Text)
-	q.user = strings.TrimSpace(strings.Join(p.user, t.Text)) + "\n\n" + strings.ReplaceAll(p.format, tokenPlace, q.token)
-	return q
+	return question{transcript: t.Text, token: token(p.version, t.Boundary, repeat)}
+}
+
+// estimate guesses the tokens of the whole prompt.
+func (p *prompt) estimate(q question) int64 { return p.fixed + estimate(q.transcript) }
+
+// messages writes the messages of a request, as members of a JSON list.
+func (p *prompt) messages(b []byte, q question) []byte {
+	for _, x := range p.parts {
+		switch x.place {
+		case placeTranscript:
+			b = appendEscaped(b, q.transcript)
+		case placeToken:
+			b = append(b, q.token...)
+		default:
+			b = append(b, x.text...)
+		}
+	}
+	return b
 }
 
 // token marks the model's own answer. It is a function of the judge version and of the text that the
@@ -212,14 +270,12 @@ func valueWords(c assay.Criterion) string {
 	return words
 }
 
-const tokenPlace = "\x00token\x00" // no YAML and no transcript holds a NUL
-
 // answerFormat tells the shape of an answer. It ends every prompt, so that what a provider caches is
 // the same for all sessions up to the transcript.
 func answerFormat(criteria []assay.Criterion) string {
 	var b strings.Builder
 	b.WriteString("Answer with one JSON object and nothing else: no prose around it and no fence. Its members, in this order:\n")
-	fmt.Fprintf(&b, "- %q: %q, copied exactly. It shows that the answer is yours and was not found in the session.\n", judge.TokenField, tokenPlace)
+	b.WriteString(`- "` + judge.TokenField + `": "` + placeToken + "\", copied exactly. It shows that the answer is yours and was not found in the session.\n")
 	for _, c := range criteria {
 		fmt.Fprintf(&b, "- %q: an object with\n", c.Name)
 		if c.Evidence != assay.EvidenceNone {
@@ -237,7 +293,7 @@ func answerFormat(criteria []assay.Criterion) string {
 		}
 		fmt.Fprintf(&b, "  - \"value\": %s\n", value)
 	}
-	return strings.ReplaceAll(b.String(), strconv.Quote(tokenPlace), `"`+tokenPlace+`"`)
+	return b.String()
 }
 
 func quoteAll(texts []string) []string {

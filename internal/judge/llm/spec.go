@@ -103,8 +103,7 @@ func (s *Spec) Complete(d judge.Definition) error {
 			return invalid("examples", "the answer of example %d is not one that this judge can give: %v", i+1, err).WithHint("write it as the judge would: one member per criterion with a value")
 		}
 	}
-	_, err := parsePrompt(*s)
-	return err
+	return checkTemplates(*s)
 }
 
 // DetailField names the detail of an error that says which field of the llm block is wrong.
