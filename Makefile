@@ -24,7 +24,7 @@ check: ## gofmt, go vet, the import map
 	$(GO) vet ./...
 	$(GO) test ./internal/importmap
 
-bench: ## the speed table
+bench: build ## the speed table
 	$(GO) run ./internal/bench
 
 generate: ## what is made from the code: docs

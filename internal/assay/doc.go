@@ -4,3 +4,5 @@
 // docs/MODEL.md; a new word goes there first. Times are UTC and are kept to the microsecond,
 // because that is what both databases store.
 package assay
+
+//go:generate go test -run TestClassesDocument -update .

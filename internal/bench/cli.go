@@ -45,7 +45,7 @@ func plan(ctx context.Context, o options) ([]figure, error) {
 	var best []float64
 	var rss float64
 	for range 5 {
-		e, err := assayRun(ctx, o, o.Dir, "plan", "--judge", "session-facts", "--per-stratum", "200", "--json")
+		e, err := assayRun(ctx, o, o.Dir, "plan", "--judge", "resolved", "--per-stratum", "200", "--json")
 		if err != nil {
 			return nil, err
 		}

@@ -16,8 +16,8 @@ func Move(ctx context.Context, runs store.Runs, id assay.RunID, e Event, c store
 	return runs.Change(ctx, id, c)
 }
 
-// restBatch bounds one write transaction that ends items.
-const restBatch = 2000
+// restBatch bounds one call that ends items; each passes over those that ended before.
+const restBatch = 10_000
 
 // EndRest ends every pending item of a run as to, in batches.
 func EndRest(ctx context.Context, s store.Store, f store.Fence, to assay.ItemState, now func() time.Time) error {

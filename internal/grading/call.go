@@ -95,6 +95,9 @@ func (l *loop) take(r result) {
 	}
 	now := l.g.o.Now()
 	s := settle(r.flight, r.reply, now, jitter)
+	if l.free[r.item.Judge] {
+		s.outcome.Attempt.CostMicros = new(int64)
+	}
 	l.batch.Done = append(l.batch.Done, s.outcome)
 	l.judgeOf(r.reply, now)
 	if !s.again {

@@ -123,6 +123,7 @@ func TestCancelBeatsCompletion(t *testing.T) {
 		})
 		w.drive()
 		id = w.grade(engine.GradeRequest{}).ID
+		w.eventually(func() bool { return w.judge.flying.Load() == 3 })
 		close(got)
 		w.until(id, assay.RunCancelled)
 		if c := w.counts(id); c.Graded != 3 {

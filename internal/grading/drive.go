@@ -18,6 +18,7 @@ type run struct {
 	g      *Grader
 	fence  store.Fence
 	judges []judge.Judge
+	free   []bool // by judge: asking costs nothing, as opposed to a price that is not known
 }
 
 // Drive carries a grade or single run on. See engine.Driver.
@@ -126,6 +127,7 @@ func (r *run) buildJudges(ctx context.Context) error {
 			return fmt.Errorf("judge %s: %w", j.Name, err)
 		}
 		r.judges = append(r.judges, judge.Safe(built))
+		r.free = append(r.free, v.Kind == assay.JudgeRules)
 	}
 	return nil
 }

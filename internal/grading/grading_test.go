@@ -40,6 +40,10 @@ func TestJudgesRepeatsReuse(t *testing.T) {
 	onEach(t, func(t *testing.T, s store.Store) {
 		w := newWorld(t, s, 12)
 		w.apply("k", "v2")
+		w.apply("twin", "v2")
+		if _, _, err := w.engine.Grade(t.Context(), w.project, engine.GradeRequest{Judges: []string{"k", "twin"}}, nil); assay.CodeOf(err) != assay.CodeInvalid {
+			t.Errorf("one version under two names: %v", err)
+		}
 		w.drive()
 		first := w.until(w.grade(engine.GradeRequest{Judges: []string{"j", "k"}}).ID, assay.RunCompleted)
 		if c := w.counts(first.ID); c.Graded != 24 || c.Reused != 0 || w.judge.calls.Load() != 24 {

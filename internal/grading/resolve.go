@@ -161,6 +161,12 @@ func (g *Grader) resolveJudges(ctx context.Context, p assay.Project, q engine.Gr
 		if err != nil {
 			return err
 		}
+		for _, other := range r.spec.Judges {
+			if other.Version == v.ID {
+				return assay.Errorf(assay.CodeInvalid, "judges %s and %s are the same version %.12s under two names", other.Name, name, v.ID).
+					WithHint("name one of them; `--repeat` measures how steady a judge is")
+			}
+		}
 		// A judge that cannot run here is refused by name before anything is stored or paid.
 		built, err := g.o.Build(v, j.Settings)
 		if err != nil {

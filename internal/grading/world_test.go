@@ -80,7 +80,7 @@ func (w *world) newGrader() *Grader {
 
 func (w *world) apply(name, version string) {
 	w.t.Helper()
-	v := assay.JudgeVersion{ID: assay.Hash(version), Kind: assay.JudgeRules, Unit: assay.UnitSession, Canonical: []byte(`{}`), CreatedAt: utcNow()}
+	v := assay.JudgeVersion{ID: assay.Hash(version), Kind: assay.JudgeLLM, Unit: assay.UnitSession, Canonical: []byte(`{}`), CreatedAt: utcNow()}
 	if _, err := w.store.Judges().Apply(w.t.Context(), w.project.ID, assay.Judge{Name: name, Version: v.ID}, v, utcNow()); err != nil {
 		w.t.Fatal(err)
 	}
