@@ -50,7 +50,7 @@ type Judge struct {
 	prompt   prompt
 	params   json.RawMessage
 	size     int // of a request without its transcript, about
-	service  openai.ChatCompletionService
+	client   openai.Client
 	key      string
 	keyEnv   string
 	timeout  time.Duration
@@ -85,8 +85,8 @@ func New(id assay.Hash, d judge.Definition, s Spec, settings Settings, env Env) 
 		j.key = strings.TrimSpace(j.key)
 		options = append(options, option.WithAPIKey(j.key))
 	}
-	// The service, not the client: the client would read OPENAI_* from this process's environment.
-	j.service = openai.NewChatCompletionService(options...)
+	// Not openai.NewClient: that would read OPENAI_* from this process's environment.
+	j.client = openai.Client{Options: options}
 	if j.params, err = parameters(s); err != nil {
 		return nil, err
 	}
@@ -189,8 +189,11 @@ func (j *Judge) call(ctx context.Context, body []byte, r *judge.Reply) (content 
 	var got *received
 	var ignored []byte
 	r.CallAt = time.Now()
-	_, err := j.service.New(limited, openai.ChatCompletionNewParams{}, option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&ignored), option.WithMiddleware(
+	err := j.client.Post(limited, "chat/completions", body, &ignored, option.WithMiddleware(
 		func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			// The SDK's own wrapper hides from net/http that the body is in memory, which then sends the
+			// header in a packet of its own.
+			req.Body = io.NopCloser(bytes.NewReader(body))
 			for name := range req.Header {
 				if strings.HasPrefix(name, "X-Stainless-") {
 					delete(req.Header, name) // what machine this is concerns no endpoint
