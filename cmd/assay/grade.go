@@ -102,5 +102,5 @@ func (a *app) finishSingle(d *door, id assay.RunID) error {
 	if v.State != assay.RunCompleted {
 		return outcome(v)
 	}
-	return a.printRunVerdicts(d, id, 0)
+	return a.printRunVerdicts(d, id, 0, 0)
 }

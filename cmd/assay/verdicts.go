@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"assay/internal/api"
@@ -13,6 +14,7 @@ type verdictsCmd struct {
 	RunID   string `arg:"" name:"run" optional:"" help:"Run, e.g. r3."`
 	Session string `placeholder:"USER/ID" help:"Every verdict on this session instead, newest first."`
 	Judge   int    `placeholder:"N" help:"Only the Nth judge of the run."`
+	Limit   int    `default:"0" placeholder:"N" help:"Verdicts at most; 0 is all."`
 }
 
 func (verdictsCmd) Help() string {
@@ -40,11 +42,25 @@ func (c *verdictsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.printRunVerdicts(d, id, c.Judge)
+	return a.printRunVerdicts(d, id, c.Judge, c.Limit)
 }
 
-func (a *app) printRunVerdicts(d *door, id assay.RunID, judge int) error {
-	return d.EachVerdict(a.ctx, id, judge, a.printVerdict)
+// errEnough ends a stream whose limit is met.
+var errEnough = errors.New("enough")
+
+func (a *app) printRunVerdicts(d *door, id assay.RunID, judge, limit int) error {
+	n := 0
+	err := d.EachVerdict(a.ctx, id, judge, func(v assay.Verdict) error {
+		if n++; limit > 0 && n > limit {
+			return errEnough
+		}
+		return a.printVerdict(v)
+	})
+	if errors.Is(err, errEnough) {
+		a.say("more verdicts were left; raise --limit, or --limit 0 for all")
+		return nil
+	}
+	return err
 }
 
 func (c *verdictsCmd) session(a *app) error {
@@ -56,9 +72,12 @@ func (c *verdictsCmd) session(a *app) error {
 	if err != nil {
 		return err
 	}
-	_, err = each(a.ctx, 0, func(ctx context.Context, p store.Page) (api.Page[assay.Verdict], error) {
+	more, err := each(a.ctx, c.Limit, func(ctx context.Context, p store.Page) (api.Page[assay.Verdict], error) {
 		return d.SessionVerdicts(ctx, a.Project, user, id, p)
 	}, a.printVerdict)
+	if err == nil && more {
+		a.say("more verdicts were left; raise --limit, or --limit 0 for all")
+	}
 	return err
 }
 
