@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Nearest returns ` (did you mean "x"?)` for the known name that is closest to name, or "" when
@@ -13,7 +14,11 @@ func Nearest(name string, known []string) string {
 	}
 	best, distance := "", max(2, len(name)/3)+1
 	for _, k := range known {
-		if d := edits(name, k); d < distance {
+		d := edits(name, k)
+		if len(name) >= 3 && strings.HasPrefix(k, name) {
+			d = 1
+		}
+		if d < distance {
 			best, distance = k, d
 		}
 	}

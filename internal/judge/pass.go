@@ -58,7 +58,7 @@ func NewPassRule(expr string, criteria []assay.Criterion) (*PassRule, error) {
 func (p *PassRule) Expr() string { return p.expr }
 
 func (p *PassRule) compile() error {
-	options := []cel.EnvOption{cel.Variable("applies", cel.MapType(cel.StringType, cel.BoolType))}
+	options := []cel.EnvOption{cel.CrossTypeNumericComparisons(true), cel.Variable("applies", cel.MapType(cel.StringType, cel.BoolType))}
 	names := make([]string, 0, len(p.criteria))
 	for _, c := range p.criteria {
 		typ := cel.StringType
