@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -124,7 +123,7 @@ func (c *connecting) become(ctx context.Context, own store.Ownership) (*way, err
 		return nil, err
 	}
 	c.store = nil
-	return &way{transport: &http.Transport{DialContext: n.pipe.Dial}, node: n}, nil
+	return &way{transport: localTransport(n.pipe.Dial), node: n}, nil
 }
 
 func (c *connecting) sayWaiting(id Identity) {

@@ -58,9 +58,11 @@ func Ask(ctx context.Context, socket string) (Identity, error) {
 }
 
 func socketTransport(socket string) *http.Transport {
-	return &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", socket)
-		},
-	}
+	return localTransport(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	})
+}
+
+func localTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+	return &http.Transport{DialContext: dial, WriteBufferSize: buffer, ReadBufferSize: buffer, ExpectContinueTimeout: 5 * time.Second}
 }

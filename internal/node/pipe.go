@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bufio"
 	"context"
 	"net"
 	"sync"
@@ -19,7 +20,7 @@ func newPipe() *pipe { return &pipe{conns: make(chan net.Conn), done: make(chan 
 func (p *pipe) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
-		return c, nil
+		return buffered(c), nil
 	case <-p.done:
 		return nil, net.ErrClosed
 	}
@@ -40,6 +41,19 @@ func (p *pipe) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 func (p *pipe) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
 func (p *pipe) Addr() net.Addr { return pipeAddr{} }
+
+// buffer is what one read or write of a local connection moves: files are imported through it.
+const buffer = 64 << 10
+
+// bufferedConn reads much at a time, because http.Server reads 4 kB.
+type bufferedConn struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func buffered(c net.Conn) net.Conn { return &bufferedConn{c, bufio.NewReaderSize(c, buffer)} }
+
+func (c *bufferedConn) Read(b []byte) (int, error) { return c.r.Read(b) }
 
 type pipeAddr struct{}
 

@@ -105,6 +105,14 @@ func listenSocket(path string) (*socket, error) {
 	return s, nil
 }
 
+func (s *socket) Accept() (net.Conn, error) {
+	c, err := s.UnixListener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return buffered(c), nil
+}
+
 // unlink makes the socket impossible to find; those who found it are served on. Only while the lock
 // is ours.
 func (s *socket) unlink() {
