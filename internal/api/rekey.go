@@ -80,11 +80,7 @@ func Rekey(ctx context.Context, st store.Store, p assay.Project) error {
 
 func rekeyAll(ctx context.Context, st store.Store, p assay.Project, zone *time.Location) error {
 	for after := assay.SessionKey(0); ; {
-		last, err := st.Sessions().Rekey(ctx, p.ID, after, rekeyBatch, func(h *assay.Head) {
-			h.Day = assay.DayOf(h.StartedAt, zone)
-			h.Arm = assay.ArmOf(h.Metadata, p.Settings.ArmKey, p.Settings.ArmType)
-			h.Case = assay.CaseOf(h.Metadata, p.Settings.CaseKey)
-		})
+		last, err := st.Sessions().Rekey(ctx, p.ID, after, rekeyBatch, func(h *assay.Head) { h.Place(p.Settings, zone) })
 		if err != nil || last == 0 {
 			return err
 		}

@@ -194,13 +194,14 @@ func TestGoodSessionsStayAndBadOnesAreTold(t *testing.T) {
 		`{"format":"assay.session/1","user_id":"u","session_id":"x","turns":[{"messages":[{"role":"judge","content":"x"}]}]}`,
 		strings.Replace(line("u", "2", "bad \x01 utf"), `\x01`, "\xff \x00 \\ud800 \\u0000", 1),
 		`{"format":"assay.session/1","user_id":"u","session_id":"3","turns":[],"unknown":{"a":NaN}}`,
+		line(strings.Repeat("u", 513), "5", "a name no index takes"),
 		line("u", "4", "fine")[:60],
 	}, "\n")
 	imp, err := w.importText(text, assay.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if imp.New != 3 || imp.Rejected != 6 || imp.Repaired != 1 || imp.State != "done" {
+	if imp.New != 3 || imp.Rejected != 7 || imp.Repaired != 1 || imp.State != "done" {
 		t.Errorf("%+v", imp)
 	}
 	want := []string{
@@ -209,7 +210,8 @@ func TestGoodSessionsStayAndBadOnesAreTold(t *testing.T) {
 		"5 /session_id is missing or blank",
 		"7 /turns/0/messages/0/content a number is not expected here",
 		`8  turn 0, message 0 has the role "judge"`,
-		"11  not JSON: it ends too early",
+		"11  the user_id is 513 bytes long, more than 512",
+		"12  not JSON: it ends too early",
 	}
 	got := w.rejects(imp.ID)
 	if len(got) != len(want) {

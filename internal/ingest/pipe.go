@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"assay/internal/assay"
 	"assay/internal/session"
 	"assay/internal/session/piece"
 	"assay/internal/store"
@@ -93,6 +94,9 @@ func pipe(ctx context.Context, in session.Reader, prepare func(piece.Record) pre
 func (i *importing) prepare(r piece.Record) prepared {
 	fault := r.Fault
 	if fault == nil {
+		fault = checkNames(r.Session)
+	}
+	if fault == nil {
 		body, hash, size, err := store.EncodeBody(r.Session)
 		if err == nil {
 			h := Head(r.Session, i.project.Settings, i.zone)
@@ -106,4 +110,16 @@ func (i *importing) prepare(r piece.Record) prepared {
 		fault = piece.Faultf("", "cannot be stored: %s", err)
 	}
 	return prepared{reject: &store.Reject{Line: r.Line, Where: fault.Where, Reason: fault.Reason, Excerpt: r.Excerpt}}
+}
+
+// maxName bounds user and session ids, in bytes: they stand in index entries, which have a bound.
+const maxName = 512
+
+func checkNames(s *assay.Session) *piece.Fault {
+	for _, n := range []struct{ what, name string }{{"user_id", s.UserID}, {"session_id", s.SessionID}} {
+		if len(n.name) > maxName {
+			return piece.Faultf("", "the %s is %d bytes long, more than %d", n.what, len(n.name), maxName)
+		}
+	}
+	return nil
 }

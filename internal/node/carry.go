@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"assay/internal/api"
 	"assay/internal/assay"
 	"assay/internal/store"
 )
@@ -28,7 +29,16 @@ func (n *Node) takeOver(ctx context.Context) (*socket, error) {
 	}
 	n.owning.Store(true)
 	go n.serve(n.local, s)
+	go n.finishRekeying(context.WithoutCancel(ctx))
 	return s, nil
+}
+
+// finishRekeying goes on with what the last owner left half done. Planning waits for it, the start of
+// the server does not. It ends with the store.
+func (n *Node) finishRekeying(ctx context.Context) {
+	if err := api.FinishRekeying(ctx, n.store); err != nil && !n.stopping.Load() {
+		n.cfg.Log.Error("recompute arms and days after a change of settings", "error", err)
+	}
 }
 
 // DefaultProject is made at first use, so that a first import needs no other command before it.

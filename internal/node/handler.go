@@ -99,5 +99,8 @@ func (n *Node) ownerInfo() api.OwnerInfo {
 }
 
 func (n *Node) importFile(ctx context.Context, p assay.Project, file io.Reader, o assay.ImportOptions) (store.Import, error) {
+	if n.cfg.Database == "" {
+		o.Spool = n.cfg.Dir // there is room for sessions, or nothing helps
+	}
 	return ingest.Import(ctx, n.store, p, file, o, now)
 }
