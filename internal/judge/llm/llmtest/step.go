@@ -214,13 +214,13 @@ func (s Step) play(w http.ResponseWriter, r *http.Request, q *Request, latency t
 		select {
 		case <-timer.C:
 		case <-r.Context().Done():
-			return 0
+			panic(http.ErrAbortHandler) // returning would send an empty answer
 		}
 	}
 	switch s.end {
 	case hang:
 		<-r.Context().Done()
-		return 0
+		panic(http.ErrAbortHandler)
 	case cut:
 		panic(http.ErrAbortHandler)
 	}
@@ -239,7 +239,6 @@ func (s Step) play(w http.ResponseWriter, r *http.Request, q *Request, latency t
 	_ = http.NewResponseController(w).Flush()
 	if s.end == hangBody {
 		<-r.Context().Done()
-		return 0
 	}
 	panic(http.ErrAbortHandler)
 }
