@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -9,6 +10,8 @@ import (
 	"runtime/debug"
 
 	"golang.org/x/term"
+
+	"assay/internal/assay"
 )
 
 // app is one call of the program: its streams, its flags and what must be closed at its end.
@@ -30,12 +33,21 @@ func (a *app) main(args []string) int {
 	if err == nil && !done {
 		a.verb = ctx.Selected().Path()
 		err = ctx.Run(a)
-		err = a.leave(err)
+		err = a.leave(a.stopped(err))
 	}
 	if err != nil {
 		a.printError(err)
 	}
 	return exitStatus(err)
+}
+
+// stopped says in words that a person ended the command.
+func (a *app) stopped(err error) error {
+	if a.ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return assay.Errorf(assay.CodeUnavailable, "`assay %s` was stopped before it was done", a.verb).
+		WithHint("what was stored is kept; the same command again goes on from there")
 }
 
 // leave closes the door; an error of closing counts only when there was no other.

@@ -2,15 +2,19 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 
+	"assay/internal/api"
 	"assay/internal/assay"
 	"assay/internal/node"
+	"assay/internal/store"
 )
 
 type doctorCmd struct{}
@@ -37,7 +41,7 @@ func (c *doctorCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	findings := slices.Concat(c.owner(a, d), c.database(a, d), c.disk(a), c.judges(a, d))
+	findings := slices.Concat(c.owner(a, d), c.clock(a, d), c.database(a, d), c.disk(a), c.judges(a, d))
 	wrong := 0
 	for _, f := range findings {
 		if !f.OK {
@@ -103,6 +107,37 @@ func (c *doctorCmd) owner(a *app, d *door) []finding {
 		found = append(found, finding{"socket", true, socket})
 	}
 	return found
+}
+
+// maxSkew is how far the clocks of two machines may be apart before times in lists mislead.
+const maxSkew = 2 * time.Second
+
+// clock compares this machine's clock with the server's, and with what is stored: a clock that was
+// set back makes runs of the future.
+func (c *doctorCmd) clock(a *app, d *door) []finding {
+	now := time.Now()
+	says := now.UTC().Format("2006-01-02 15:04:05 MST")
+	newest, err := d.Runs(a.ctx, api.RunQuery{}, store.Page{Limit: 1})
+	switch {
+	case err != nil:
+		return []finding{{"clock", false, err.Error()}}
+	case len(newest.Items) > 0 && newest.Items[0].CreatedAt.After(now.Add(maxSkew)):
+		return []finding{{"clock", false, says + ", but the newest run was made at " + moment(&newest.Items[0].CreatedAt, time.UTC)}}
+	case a.Server == "":
+		return []finding{{"clock", true, says}}
+	}
+	resp, err := http.Get(strings.TrimRight(a.Server, "/") + "/healthz")
+	if err != nil {
+		return []finding{{"clock", false, err.Error()}}
+	}
+	resp.Body.Close()
+	theirs, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return []finding{{"clock", true, says + "; the server does not tell its own"}}
+	}
+	// The header has whole seconds, cut off.
+	skew := now.Sub(theirs.Add(500 * time.Millisecond)).Abs()
+	return []finding{{"clock", skew <= maxSkew, fmt.Sprintf("%s, the server's is at most %s apart", says, (skew + 500*time.Millisecond).Round(time.Second))}}
 }
 
 func (c *doctorCmd) database(a *app, d *door) []finding {

@@ -6,7 +6,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
+
+// sameSignal is how long after the first signal another is its echo: wrappers such as timeout(1) send
+// it to the process and to its group.
+const sameSignal = 300 * time.Millisecond
 
 // catchSignals makes a.ctx end at the first SIGINT or SIGTERM, so that the command stops
 // gracefully, and ends the process at the second. State is in the database at every moment, so
@@ -18,17 +23,21 @@ func (a *app) catchSignals() (stop func()) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		for n := 0; ; n++ {
+		var first time.Time
+		for {
 			select {
 			case <-done:
 				return
 			case <-signals:
 			}
-			if n > 0 {
+			switch {
+			case first.IsZero():
+				first = time.Now()
+				cancel()
+			case time.Since(first) > sameSignal:
 				fmt.Fprintln(a.err, "assay: ended by force")
 				os.Exit(exitError)
 			}
-			cancel()
 		}
 	}()
 	return func() { signal.Stop(signals); close(done); cancel() }
