@@ -22,7 +22,7 @@ func TestKillNine(t *testing.T) {
 		w.ok("import", w.sessions(items))
 		w.ok("judge", "apply", w.judge("j"))
 		w.ok("grade", "--judge", "j", "--per-stratum", "1000", "--concurrency", "50", "--detach")
-		var died []time.Time
+		var died []death
 		var slowest time.Duration
 		for i := range kills {
 			before := w.model.Count()
@@ -35,8 +35,10 @@ func TestKillNine(t *testing.T) {
 				moment += 100 * time.Millisecond
 			}
 			<-time.After(moment)
-			died = append(died, time.Now())
+			d := death{from: time.Now()}
 			p.kill()
+			d.to = time.Now()
+			died = append(died, d)
 		}
 		t.Logf("slowest start to first call after a kill: %s", slowest)
 		if code := w.start("watch", "r1").wait(time.Minute); code != 0 {
@@ -58,9 +60,12 @@ func TestKillNine(t *testing.T) {
 	})
 }
 
+// death is when a process died: after from, before to.
+type death struct{ from, to time.Time }
+
 // onlyCutCallsRepeat checks that each call but an item's last was in flight when a process died, and
 // returns how many there were.
-func onlyCutCallsRepeat(t *testing.T, records []llmtest.Record, died []time.Time) (repeated int) {
+func onlyCutCallsRepeat(t *testing.T, records []llmtest.Record, died []death) (repeated int) {
 	t.Helper()
 	// An answer that had left the model when the process died may not have been stored yet: the answer
 	// travels, is parsed and waits for the commit that makes it durable.
@@ -75,9 +80,8 @@ func onlyCutCallsRepeat(t *testing.T, records []llmtest.Record, died []time.Time
 		}
 		repeated++
 		cut := false
-		for _, at := range died {
-			ended := r.Finished
-			cut = cut || (r.Arrived.Before(at) && (ended.IsZero() || ended.Add(onItsWay).After(at)))
+		for _, d := range died {
+			cut = cut || (r.Arrived.Before(d.to) && (r.Finished.IsZero() || r.Finished.Add(onItsWay).After(d.from)))
 		}
 		if !cut {
 			t.Errorf("a call from %s to %s was repeated although no process died meanwhile", r.Arrived.Format(time.StampMilli), r.Finished.Format(time.StampMilli))
