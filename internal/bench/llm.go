@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"assay/internal/judge/llm/llmtest"
+	"assay/internal/store/sqlite"
 )
 
 // model is the hidden role that plays the provider: 50 ms an answer, in a process of its own.
@@ -47,7 +47,7 @@ func llm(ctx context.Context, o options) ([]figure, error) {
 		var shares []float64
 		var ours, bare, rss float64
 		for i := range 3 {
-			n := c.limit * 60
+			n := c.limit * 100
 			if bare, err = bareRate(url, n, c.limit); err != nil {
 				return nil, err
 			}
@@ -123,8 +123,7 @@ func bareRate(url string, n, limit int) (float64, error) {
 	return float64(n) / time.Since(began).Seconds(), nil
 }
 
-// gradeRate grades n sessions with the real program and returns items per second of the run's own
-// clock, planning included.
+// gradeRate grades n sessions with the real program.
 func gradeRate(ctx context.Context, o options, data, url string, n, limit int) (rate, rss float64, err error) {
 	judge := filepath.Join(o.Dir, "judge.yaml")
 	yaml := fmt.Sprintf("name: bench\nkind: llm\ncriteria:\n  - name: ok\n    type: boolean\n    question: Did it go well?\nllm:\n  base_url: %s\n  model: bench-2026-01-01\n", url)
@@ -146,22 +145,31 @@ func gradeRate(ctx context.Context, o options, data, url string, n, limit int) (
 	if err != nil {
 		return 0, 0, err
 	}
-	show, err := assayRun(ctx, o, data, "runs", "show", "r1", "--json")
+	rate, err = gradingRate(ctx, data, n)
+	return rate, e.rss, err
+}
+
+// gradingRate is items per second from the first attempt to the end of the run.
+func gradingRate(ctx context.Context, data string, n int) (float64, error) {
+	s, err := sqlite.Open(ctx, data)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	var run struct {
-		StartedAt time.Time `json:"started_at"`
-		EndedAt   time.Time `json:"ended_at"`
-		Counts    struct {
-			Graded int `json:"graded"`
-		} `json:"counts"`
+	defer s.Close()
+	run, err := s.Runs().Get(ctx, 1)
+	if err != nil {
+		return 0, err
 	}
-	if err := json.Unmarshal(show.out, &run); err != nil {
-		return 0, 0, err
+	counts, err := s.Items().Counts(ctx, run.ID, time.Now())
+	if err != nil {
+		return 0, err
 	}
-	if run.Counts.Graded != n {
-		return 0, 0, fmt.Errorf("%d of %d items were graded", run.Counts.Graded, n)
+	if counts.Graded != int64(n) {
+		return 0, fmt.Errorf("%d of %d items were graded", counts.Graded, n)
 	}
-	return float64(n) / run.EndedAt.Sub(run.StartedAt).Seconds(), e.rss, nil
+	first, err := s.Items().Attempts(ctx, run.ID, 1)
+	if err != nil {
+		return 0, err
+	}
+	return float64(n) / run.EndedAt.Sub(first[0].OpenedAt).Seconds(), nil
 }

@@ -2,6 +2,7 @@ package grading
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"assay/internal/assay"
@@ -32,14 +33,10 @@ func (l *loop) ask(f flight) judge.Reply {
 	j := l.judges[f.item.Judge]
 	q := judge.Question{Repeat: f.item.Repeat, Unreadable: f.unreadable}
 	if j.NeedsBody() {
-		body, hash, err := l.g.o.Store.Bodies().Get(l.calls, f.item.Content)
-		if err != nil {
+		var err error
+		if q.Session, q.Content, err = l.read(f.item.Content); err != nil {
 			return noBody(err)
 		}
-		if q.Session, err = store.DecodeBody(body); err != nil {
-			return judge.Reply{Class: assay.ClassJudgeError, Error: err.Error()}
-		}
-		q.Content = hash
 		if q.Session.Empty() {
 			return judge.Reply{Class: assay.ClassSessionEmpty, Error: "the session holds no message to grade"}
 		}
@@ -50,8 +47,29 @@ func (l *loop) ask(f flight) judge.Reply {
 	return j.Ask(l.calls, q)
 }
 
+// read loads and unpacks one session.
+func (l *loop) read(key assay.ContentKey) (*assay.Session, assay.Hash, error) {
+	l.g.reading <- struct{}{}
+	defer func() { <-l.g.reading }()
+	body, hash, err := l.g.o.Store.Bodies().Get(l.calls, key)
+	if err != nil {
+		return nil, "", err
+	}
+	s, err := store.DecodeBody(body)
+	if err != nil {
+		return nil, "", errors.Join(errUnreadable, err)
+	}
+	return s, hash, nil
+}
+
+// errUnreadable marks a body that is stored but cannot be unpacked: no retry helps.
+var errUnreadable = errors.New("the stored session cannot be read")
+
 func noBody(err error) judge.Reply {
-	if assay.CodeOf(err) == assay.CodeNotFound {
+	switch {
+	case errors.Is(err, errUnreadable):
+		return judge.Reply{Class: assay.ClassJudgeError, Error: err.Error()}
+	case assay.CodeOf(err) == assay.CodeNotFound:
 		return judge.Reply{Class: assay.ClassSessionMissing, Error: "the session's body is no longer stored"}
 	}
 	// The store is away: no call was made and nothing is the item's fault, so it waits a moment.

@@ -24,12 +24,19 @@ type Options struct {
 }
 
 // Grader plans and drives grade and single runs. It implements engine.Planner and engine.Driver.
-type Grader struct{ o Options }
+type Grader struct {
+	o       Options
+	reading chan struct{} // held while a body is read and unpacked
+}
 
 var (
 	_ engine.Planner = (*Grader)(nil)
 	_ engine.Driver  = (*Grader)(nil)
 )
+
+// readers bounds how many bodies are read at once: unpacking is work for the processor, and hundreds
+// of calls that begin together would each want a connection of its own to the database.
+const readers = 4
 
 // New makes a Grader.
 func New(o Options) *Grader {
@@ -39,5 +46,5 @@ func New(o Options) *Grader {
 	if o.Gate == nil {
 		o.Gate = engine.NewGate()
 	}
-	return &Grader{o}
+	return &Grader{o: o, reading: make(chan struct{}, readers)}
 }
