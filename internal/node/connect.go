@@ -24,12 +24,20 @@ const (
 	heldPatience = 5 * time.Second
 )
 
-// OpenStore opens the database that cfg names.
+// OpenStore opens the database that cfg names. With an error the store is nil: not an interface that
+// holds a nil pointer.
 func OpenStore(ctx context.Context, cfg Config) (store.Store, error) {
 	if cfg.Database != "" {
-		return postgres.Open(ctx, cfg.Database)
+		return opened(postgres.Open(ctx, cfg.Database))
 	}
-	return sqlite.Open(ctx, cfg.Dir)
+	return opened(sqlite.Open(ctx, cfg.Dir))
+}
+
+func opened(s store.Store, err error) (store.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Connect finds the owner of a data folder or database, or becomes it.

@@ -219,3 +219,29 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		pause(t.Context(), 5*time.Millisecond)
 	}
 }
+
+// TestConnectWhereNothingOpens: what cannot be opened is an error that says where, not a crash.
+func TestConnectWhereNothingOpens(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, cfg := range map[string]Config{
+		"a file in place of the folder": {Dir: file},
+		"a folder below a file":         {Dir: filepath.Join(file, "below")},
+		"no database there":             {Dir: t.TempDir(), Database: "postgres://nobody@127.0.0.1:1/nothing"},
+		"no database address":           {Dir: t.TempDir(), Database: "garbage"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Log, cfg.Say = slog.New(slog.DiscardHandler), func(string) {}
+			l, err := Connect(t.Context(), cfg)
+			if err == nil {
+				l.Close(time.Second)
+				t.Fatal("connected to nothing")
+			}
+			if e := new(assay.Error); !errors.As(err, &e) {
+				t.Errorf("%v is no error of ours", err)
+			}
+		})
+	}
+}
