@@ -238,7 +238,10 @@ func testItemList(w *world) {
 
 func testSpend(w *world) {
 	f := w.grading(w.newRun(), w.fill(4))
-	w.open(f, 1, 2, 3)
+	w.open(f, 1, 2, 3, 4)
+	stayed := opened(f, 4, 1) // its call never left, so it cost nothing
+	stayed.Status, stayed.Class, stayed.EndedAt = assay.AttemptDone, assay.ClassAborted, ptr(at(6))
+	w.commit(f, store.Batch{Done: []store.Outcome{{Attempt: stayed, State: assay.ItemPending}}})
 	unknown := closed(opened(f, 2, 1), assay.ClassNetwork)
 	unknown.Usage, unknown.CostMicros = assay.Usage{}, nil
 	w.commit(f, store.Batch{Done: []store.Outcome{graded(opened(f, 1, 1), true), {Attempt: unknown, State: assay.ItemPending, Counted: true}}})
