@@ -36,7 +36,7 @@ type loop struct {
 	opened   []flight // in the batch that is being committed
 	batch    store.Batch
 	lastRow  time.Time // when the row was last read or written
-	failing  time.Time // when commits began to fail; zero while they succeed
+	failing  time.Time // when the store began to fail; zero while it answers
 	pausing  *pausing
 	streak   streak
 
@@ -72,7 +72,7 @@ func (l *loop) carry() error {
 		l.collect()
 		draining := l.observe()
 		if !draining {
-			if err := l.fill(); err != nil {
+			if err := l.survive(l.fill()); err != nil {
 				return l.give(err)
 			}
 		}
@@ -236,7 +236,7 @@ func (l *loop) survive(err error) error {
 	}
 	if l.failing.IsZero() {
 		l.failing = time.Now()
-		l.g.o.Log.Warn("write run; trying again", "run", l.ID.String(), "error", err)
+		l.g.o.Log.Warn("read or write run; trying again", "run", l.ID.String(), "error", err)
 	}
 	if !l.graceEnds.IsZero() && time.Now().After(l.graceEnds) {
 		return err

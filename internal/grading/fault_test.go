@@ -1,0 +1,97 @@
+package grading
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/judge"
+	"assay/internal/store/sqlite"
+	"assay/internal/store/storetest"
+)
+
+// onFaulty is a world whose store fails as the hooks say; tests look past it, at f.Store.
+func onFaulty(t *testing.T, sessions int) (w *world, f *storetest.Faulty) {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	f = &storetest.Faulty{Store: s}
+	w = newWorld(t, f, sessions)
+	return w, f
+}
+
+// A store that fails once, before or after it did what it was asked, costs time: every item is graded,
+// no answer is bought twice and none comes late.
+func TestAStoreThatFailsOnceCostsOnlyTime(t *testing.T) {
+	names := []string{"Runs.Waiting", "Runs.TakeUp", "Runs.Change", "Runs.Beat", "Plans.Reset", "Plans.PutStrata", "Plans.PutItems",
+		"Plans.Finish", "Plans.Reusable", "Sessions.Scan", "Bodies.Get", "Items.Pending", "Items.Commit", "Items.Counts"}
+	for _, name := range names {
+		for n := int64(1); n <= 3; n++ {
+			for _, after := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%d/after=%v", name, n, after), func(t *testing.T) {
+					t.Parallel()
+					items := 60
+					if name == "Items.Pending" {
+						items = page + 40 // read in two pages, so that one is read while calls are in flight
+					}
+					w, f := onFaulty(t, items)
+					hook := storetest.Nth(n, name, storetest.Unavailable())
+					if after {
+						f.After = hook
+					} else {
+						f.Before = hook
+					}
+					id := w.grade(engine.GradeRequest{PerStratum: ptr(items), Concurrency: ptr(20)}).ID
+					w.drive()
+					w.store = f.Store
+					w.eventually(func() bool { return w.run(id).State.Terminal() })
+					run := w.run(id)
+					if c := w.counts(id); run.State != assay.RunCompleted || c.Graded != int64(items) || w.judge.calls.Load() != int64(items) {
+						t.Errorf("%s %s: %+v after %d calls", run.State, run.Sentence, c, w.judge.calls.Load())
+					}
+					if spend, err := w.store.Items().Spend(t.Context(), id); err != nil || spend.Late != 0 || spend.Attempts != int64(items) {
+						t.Errorf("%+v (%v)", spend, err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A store that is away stops calls within a second, and what was answered meanwhile is kept.
+func TestALostStoreStopsCallsAndLosesNothing(t *testing.T) {
+	const items = 60
+	w, f := onFaulty(t, items)
+	var down atomic.Bool
+	f.Before = storetest.During(&down, storetest.Unavailable())
+	release := make(chan struct{}, items)
+	w.judge.script(held(release))
+	id := w.grade(engine.GradeRequest{Concurrency: ptr(5)}).ID
+	w.drive()
+	w.store = f.Store
+	w.eventually(func() bool { return w.judge.flying.Load() == 5 })
+	down.Store(true)
+	for range 5 {
+		release <- struct{}{}
+	}
+	<-time.After(engine.ConfirmFor + beatEvery)
+	calls := w.judge.calls.Load()
+	w.judge.script(func(context.Context, judge.Question, int) judge.Reply { return passing() })
+	<-time.After(engine.ConfirmFor)
+	if now := w.judge.calls.Load(); now != calls || now > 10 {
+		t.Errorf("%d calls, then %d, while the store was away", calls, now)
+	}
+	down.Store(false)
+	w.until(id, assay.RunCompleted)
+	spend, err := w.store.Items().Spend(t.Context(), id)
+	if c := w.counts(id); err != nil || c.Graded != items || w.judge.calls.Load() != items || spend.Late != 0 {
+		t.Errorf("%+v, %d calls, %+v (%v)", c, w.judge.calls.Load(), spend, err)
+	}
+}
