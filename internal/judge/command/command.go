@@ -133,7 +133,7 @@ func (j *Judge) Close() error { return nil }
 // Ask runs the program once. Its stdin is the session in the native form without the hidden fields,
 // one line of JSON; ASSAY_CRITERIA names the criteria, ASSAY_REPEAT counts the repeats from 0.
 func (j *Judge) Ask(ctx context.Context, q judge.Question) judge.Reply {
-	r := judge.Reply{CallAt: time.Now()}
+	var r judge.Reply // CallAt stays zero when the program is not run
 	r.Answers, r.Class, r.Error = j.ask(ctx, q, &r)
 	if r.EndedAt.IsZero() {
 		r.EndedAt = time.Now()
@@ -229,6 +229,7 @@ func (j *Judge) read(s *assay.Session, p process.Result) (assay.Answer, error) {
 		return assay.Answer{}, err
 	}
 	for i := range findings {
+		findings[i].Reason = j.mask(findings[i].Reason)
 		findings[i].Evidence = judge.Verify(s, findings[i].Evidence)
 	}
 	return j.pass.Answer(findings)

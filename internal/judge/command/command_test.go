@@ -74,13 +74,14 @@ func TestAnswersAndClasses(t *testing.T) {
 		"too much":             {"head -c 3000000 /dev/zero", assay.ClassMalformed, "more than"},
 		"secret on stderr":     {`echo "bad key $JUDGE_KEY" >&2; exit 1`, assay.ClassJudgeError, "bad key [masked]"},
 		"secret in the answer": {`printf '%s' "$JUDGE_KEY"`, assay.ClassMalformed, "not one JSON object"},
+		"secret in the reason": {`printf '{"resolved":{"value":true,"reason":"%s"}}' "$JUDGE_KEY"`, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := script(t, tc.script, Settings{}).Ask(t.Context(), judge.Question{Session: session()})
 			if r.Class != tc.class || !strings.Contains(r.Error, tc.says) || (r.Class == "") != (len(r.Answers) == 1) {
 				t.Fatalf("%+v", r)
 			}
-			if strings.Contains(r.Error+r.Raw, "0123456789") {
+			if strings.Contains(fmt.Sprint(r.Error, r.Raw, r.Answers), "0123456789") {
 				t.Errorf("the key is in the reply: %+v", r)
 			}
 		})
@@ -179,7 +180,7 @@ func TestTheProgramIsTheOneOfTheVersion(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	write("#!/bin/sh\necho '{\"resolved\":{\"value\":false}}' # other\n")
-	if r := j.Ask(t.Context(), judge.Question{Session: session()}); r.Class != assay.ClassJudgeError || !strings.Contains(r.Error, "changed since") {
+	if r := j.Ask(t.Context(), judge.Question{Session: session()}); r.Class != assay.ClassJudgeError || !strings.Contains(r.Error, "changed since") || !r.CallAt.IsZero() {
 		t.Errorf("%+v", r)
 	}
 	if _, err := New(d, spec, Settings{Folder: dir}, Env{lookup}); err == nil {
