@@ -64,8 +64,12 @@ func block() {
 }
 
 func fork(role string) int {
+	// The role is replaced, not added: of two values of one variable Go takes the first.
+	if err := os.Setenv("PROCESS_ROLE", role); err != nil {
+		panic(err)
+	}
 	p, err := os.StartProcess(os.Args[0], os.Args[:1], &os.ProcAttr{
-		Env: append(os.Environ(), "PROCESS_ROLE="+role), Files: []*os.File{nil, os.Stdout, os.Stderr}})
+		Env: os.Environ(), Files: []*os.File{nil, os.Stdout, os.Stderr}})
 	if err != nil {
 		panic(err)
 	}

@@ -104,7 +104,7 @@ func (j *Judge) Close() error { return nil }
 
 // Ask makes at most one call.
 func (j *Judge) Ask(ctx context.Context, q judge.Question) judge.Reply {
-	r := judge.Reply{CallAt: time.Now()}
+	var r judge.Reply // CallAt stays zero when no call leaves
 	j.ask(ctx, q, &r)
 	if r.EndedAt.IsZero() {
 		r.EndedAt = time.Now()
