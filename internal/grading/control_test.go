@@ -2,6 +2,7 @@ package grading
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -217,6 +218,36 @@ func TestStopAndGoOn(t *testing.T) {
 		if err != nil || spend.Attempts != 60 || w.judge.calls.Load() != 60 || run.Stalls != 0 {
 			t.Errorf("%d attempts, %d calls, want 60 each (%v)", spend.Attempts, w.judge.calls.Load(), err)
 		}
+	})
+}
+
+// A stop that comes before the first call is no death: a command that owns for a moment only must not
+// bring a waiting run closer to crash_loop.
+func TestStopBeforeTheFirstCall(t *testing.T) {
+	onEach(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, 3)
+		w.apply("k", "v2")
+		run := w.grade(engine.GradeRequest{Judges: []string{"j", "k"}})
+		for range assay.MaxStalls + 1 {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			g := New(Options{Store: s, Now: utcNow, Build: func(assay.JudgeVersion, json.RawMessage) (judge.Judge, error) {
+				cancel() // between one judge and the next
+				return w.judge, nil
+			}})
+			var err error
+			if run, err = s.Runs().TakeUp(t.Context(), run.ID, run.Epoch, run.State == assay.RunRunning, utcNow()); err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Drive(ctx, run); err != nil {
+				t.Errorf("drive: %v", err)
+			}
+			if run = w.run(run.ID); run.State != assay.RunQueued || run.Reason != assay.ReasonStopped || run.Stalls != 0 {
+				t.Fatalf("%s %s, %d stalls", run.State, run.Reason, run.Stalls)
+			}
+		}
+		w.drive()
+		w.until(run.ID, assay.RunCompleted)
 	})
 }
 

@@ -33,18 +33,30 @@ func (g *Grader) Drive(ctx context.Context, taken assay.Run) error {
 }
 
 func (r *run) drive(ctx context.Context) error {
-	if done, err := r.begin(ctx); done || err != nil {
+	done, err := r.prepare(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil && !errors.Is(err, assay.ErrLost):
+		return r.leaveQueued() // a stop is no death: it must not count towards crash_loop
+	case done || err != nil:
 		return err
+	}
+	return newLoop(ctx, r).carry()
+}
+
+// prepare does what comes before the first call. done says that the run has left running.
+func (r *run) prepare(ctx context.Context) (done bool, err error) {
+	if done, err := r.begin(ctx); done || err != nil {
+		return done, err
 	}
 	if r.Phase != assay.PhaseGrading && r.Phase != assay.PhaseFinishing {
 		if done, err := r.planOrLeave(ctx); done || err != nil {
-			return err
+			return done, err
 		}
 	}
 	if err := r.buildJudges(ctx); err != nil {
-		return r.fail(ctx, assay.ReasonJudgeUnusable, err)
+		return true, r.fail(ctx, assay.ReasonJudgeUnusable, err)
 	}
-	return newLoop(ctx, r).carry()
+	return false, nil
 }
 
 // begin ends what must not run again: items that killed their process when they ran alone, and a
