@@ -94,6 +94,10 @@ func (d *draft) command(judge.Definition) error {
 	return nil
 }
 
+// keyVariable keeps who may apply judges from sending any other secret of this process, a database's
+// address for instance, to an endpoint of their own.
+var keyVariable = regexp.MustCompile(`^(ASSAY_JUDGE_\w+|\w+_API_KEY)$`)
+
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (d *draft) llm(def judge.Definition) error {
@@ -135,6 +139,10 @@ func (d *draft) llm(def judge.Definition) error {
 	}
 	if set.KeyEnv != "" && !variableName.MatchString(set.KeyEnv) {
 		return at(places["api_key_env"], "api_key_env is not the name of an environment variable").WithHint("name the variable that holds the key, for instance OPENAI_API_KEY; never write the key itself here")
+	}
+	if set.KeyEnv != "" && !keyVariable.MatchString(set.KeyEnv) {
+		return at(places["api_key_env"], "api_key_env names %s, which a judge may not send", set.KeyEnv).
+			WithHint("a judge's endpoint gets what this variable holds, so only names that end in _API_KEY or begin with ASSAY_JUDGE_ are taken; put the key into such a variable")
 	}
 	if set.BaseURL == "" {
 		return at(block, "the llm block has no base_url").WithHint("for instance https://api.openai.com/v1 or http://localhost:8000/v1")

@@ -47,7 +47,7 @@ fields: [metadata.tier]
 llm:
   base_url: https://api.example.com/v1
   model: m-2025-01-01
-  api_key_env: SOME_KEY
+  api_key_env: SOME_API_KEY
   temperature: 0.5
   max_tokens: 800
   timeout: 90s
@@ -91,7 +91,7 @@ func TestWhatChangesTheVersionAndWhatDoesNot(t *testing.T) {
 			"name":                  {"name: helpful\nkind", "name: other\nkind", "same"},
 			"description":           {"kind: llm", "description: new words\nkind: llm", "same"},
 			"timeout":               {"90s", "91s", "same"},
-			"key source":            {"SOME_KEY", "OTHER_KEY", "same"},
+			"key source":            {"SOME_API_KEY", "OTHER_API_KEY", "same"},
 			"context size":          {"100000", "200000", "same"},
 			"layout":                {"values: [bad, fair, good]", "values:\n      - bad\n      - fair\n      - 'good'", "same"},
 			"comment":               {"kind: llm", "# why\nkind: llm", "same"},
@@ -212,8 +212,9 @@ func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 		})
 	}
 	for name, tc := range map[string]struct{ from, to, says string }{
-		"key in the file":      {"api_key_env: SOME_KEY", "api_key: sk-1", `field "api_key" of llm`},
-		"key as a name":        {"api_key_env: SOME_KEY", "api_key_env: sk-live-123", "line 16: api_key_env is not the name"},
+		"key in the file":      {"api_key_env: SOME_API_KEY", "api_key: sk-1", `field "api_key" of llm`},
+		"another secret":       {"api_key_env: SOME_API_KEY", "api_key_env: ASSAY_DATABASE", "line 16: api_key_env names ASSAY_DATABASE, which a judge may not send"},
+		"key as a name":        {"api_key_env: SOME_API_KEY", "api_key_env: sk-live-123", "line 16: api_key_env is not the name"},
 		"no model":             {"  model: m-2025-01-01\n", "", "no model is given"},
 		"no base_url":          {"  base_url: https://api.example.com/v1\n", "", "no base_url"},
 		"base_url":             {"https://api.example.com/v1", "api.example.com", "line 14: base_url"},
