@@ -65,14 +65,27 @@ func text(content gjson.Result) string {
 	return b.String()
 }
 
+// mostTokens is more than any call can use. Larger counts are a server's mistake, and enough of them
+// would overflow the sums over a run.
+const mostTokens = 1_000_000_000
+
+// usage reads what a call used; counts that are missing or cannot be are unknown, never 0.
 func usage(u gjson.Result) assay.Usage {
-	if !u.IsObject() {
+	input, okInput := tokens(u.Get("prompt_tokens"))
+	output, okOutput := tokens(u.Get("completion_tokens"))
+	if !okInput || !okOutput {
 		return assay.Usage{}
 	}
-	return assay.Usage{
-		Known: true, Input: u.Get("prompt_tokens").Int(), Output: u.Get("completion_tokens").Int(),
-		Cached: u.Get("prompt_tokens_details.cached_tokens").Int(), Reasoning: u.Get("completion_tokens_details.reasoning_tokens").Int(),
+	cached, _ := tokens(u.Get("prompt_tokens_details.cached_tokens"))
+	reasoning, _ := tokens(u.Get("completion_tokens_details.reasoning_tokens"))
+	return assay.Usage{Known: true, Input: input, Output: output, Cached: min(cached, input), Reasoning: min(reasoning, output)}
+}
+
+func tokens(n gjson.Result) (int64, bool) {
+	if n.Type != gjson.Number || n.Num < 0 || n.Num > mostTokens {
+		return 0, false
 	}
+	return n.Int(), true
 }
 
 func bounded(s string) string {
