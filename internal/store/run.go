@@ -87,8 +87,8 @@ type Runs interface {
 	// changes the phase and the reason.
 	Change(ctx context.Context, id assay.RunID, c Change) (assay.Run, error)
 	// TakeUp makes a queued or running run running at epoch+1, if its epoch is still that given.
-	// dead says that a driver died holding it: open attempts become unknown, their items' Crashes (or
-	// Alone, when the attempt ran alone) grow by one, and Stalls grows by one. All together.
+	// Attempts that are still open become unknown. dead says that their driver died: their items' Crashes
+	// (or Alone, when the attempt ran alone) grow by one, and Stalls grows by one. All together.
 	// ErrLost when the epoch is another, CodeRefused in any other state. A run without a phase enters
 	// planning; reason, sentence and wake-up time are cleared.
 	// Resumes clear nothing else: the plan and the items are as they were.

@@ -39,8 +39,12 @@ type Dispatcher struct {
 
 	mu    sync.Mutex
 	mine  map[assay.RunID]bool
+	gave  map[assay.RunID]int64 // epochs at which a living driver of ours gave a run up after an error
 	group sync.WaitGroup
 }
+
+// errorPause keeps a run that could not be driven from being taken up in a tight loop.
+const errorPause = time.Second
 
 // New makes a Dispatcher; it does nothing before Run.
 func New(o Options) *Dispatcher {
@@ -50,7 +54,7 @@ func New(o Options) *Dispatcher {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Dispatcher{o: o, poke: make(chan struct{}, 1), mine: map[assay.RunID]bool{}}
+	return &Dispatcher{o: o, poke: make(chan struct{}, 1), mine: map[assay.RunID]bool{}, gave: map[assay.RunID]int64{}}
 }
 
 // Wake says that there may be work. It never blocks.
@@ -100,11 +104,11 @@ func (d *Dispatcher) sweep(ctx context.Context) {
 func (d *Dispatcher) look(ctx context.Context, run assay.Run) error {
 	switch {
 	case run.State == assay.RunRunning:
-		// Nobody of this process drives it and we own: its driver is dead.
+		// Nobody of this process drives it and we own: its driver is dead, unless it was ours and gave up.
 		if d.o.Look && run.CancelRequestedAt == nil {
 			return nil
 		}
-		return d.takeUp(ctx, run, true)
+		return d.takeUp(ctx, run, !d.gaveUp(run))
 	case run.CancelRequestedAt != nil:
 		_, err := engine.FinishCancel(ctx, d.o.Store, run, d.o.Now)
 		return err
@@ -140,6 +144,8 @@ func (d *Dispatcher) takeUp(ctx context.Context, run assay.Run, dead bool) error
 		wait(ctx, d.o.Grace)
 		if err := driver.Drive(ctx, run); err != nil {
 			d.o.Log.Warn("drive run", "run", run.ID.String(), "epoch", run.Epoch, "error", err)
+			d.giveUp(run)
+			wait(ctx, errorPause)
 		}
 	})
 	return nil
@@ -155,6 +161,18 @@ func (d *Dispatcher) hold(id assay.RunID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mine[id] = true
+}
+
+func (d *Dispatcher) giveUp(run assay.Run) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gave[run.ID] = run.Epoch
+}
+
+func (d *Dispatcher) gaveUp(run assay.Run) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.gave[run.ID] == run.Epoch
 }
 
 func (d *Dispatcher) release(id assay.RunID) {

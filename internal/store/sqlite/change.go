@@ -107,10 +107,8 @@ func (r runs) TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool
 		if run.State != assay.RunQueued && run.State != assay.RunRunning {
 			return refuse(run, "nobody can take it up")
 		}
-		if dead {
-			if err := bury(ctx, t, id); err != nil {
-				return err
-			}
+		if err := bury(ctx, t, id, dead); err != nil {
+			return err
 		}
 		_, err := t.exec(`UPDATE runs SET state = 'running', phase = CASE WHEN phase = '' THEN ? ELSE phase END, reason = '', sentence = '',
 			epoch = epoch + 1, stalls = stalls + ?, wake_at = NULL, started_at = coalesce(started_at, ?), heartbeat_at = ?,
@@ -119,8 +117,8 @@ func (r runs) TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool
 	})
 }
 
-// bury marks what was in flight when a driver died.
-func bury(ctx context.Context, t tx, id assay.RunID) error {
+// bury marks what was in flight when a driver went; blame counts it against the items.
+func bury(ctx context.Context, t tx, id assay.RunID, blame bool) error {
 	type open struct {
 		seq, n int64
 		alone  bool
@@ -133,6 +131,9 @@ func bury(ctx context.Context, t tx, id assay.RunID) error {
 	for _, o := range list {
 		if _, err := t.exec("UPDATE attempts SET status = 'unknown', class = ? WHERE run_id = ? AND seq = ? AND n = ?", assay.ClassUnknown, id, o.seq, o.n); err != nil {
 			return err
+		}
+		if !blame {
+			continue
 		}
 		if _, err := t.exec("UPDATE items SET crashes = crashes + ?, alone = alone + ? WHERE run_id = ? AND seq = ?", !o.alone, o.alone, id, o.seq); err != nil {
 			return err
