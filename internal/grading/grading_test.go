@@ -222,5 +222,13 @@ func TestRetryGradesWhatIsLeft(t *testing.T) {
 		if _, _, err := w.engine.Retry(t.Context(), retry.ID, "me", nil); assay.CodeOf(err) != assay.CodeRefused {
 			t.Errorf("nothing is left to retry: %v", err)
 		}
+		again, _, err := w.engine.Retry(t.Context(), first.ID, "me", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again = w.until(again.ID, assay.RunCompleted)
+		if c := w.counts(again.ID); c.Total != left || c.Reused != left || w.judge.calls.Load()-calls != left {
+			t.Errorf("the same retry again: %+v, %d calls, want all reused", c, w.judge.calls.Load()-calls)
+		}
 	})
 }

@@ -3,6 +3,7 @@ package grading
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"assay/internal/assay"
@@ -65,12 +66,46 @@ func (r *run) planRetry(ctx context.Context) error {
 		return err
 	}
 	w := planWriter{run: r, ctx: ctx, pulse: r.beat(ctx)}
-	for _, it := range items {
-		if err := w.add(it); err != nil {
+	for part := range slices.Chunk(items, reuseChunk) {
+		if err := r.adoptStored(ctx, part); err != nil {
 			return err
+		}
+		for _, it := range part {
+			if err := w.add(it); err != nil {
+				return err
+			}
 		}
 	}
 	return w.finish()
+}
+
+// adoptStored gives items of a retry the verdicts that other runs stored since they ended without one.
+func (r *run) adoptStored(ctx context.Context, items []assay.Item) error {
+	for i := range r.Spec.Judges {
+		var picks []pick
+		for _, it := range items {
+			if it.Judge == i {
+				picks = append(picks, pick{content: it.Content})
+			}
+		}
+		if len(picks) == 0 {
+			continue
+		}
+		found, err := r.g.reusable(ctx, r.ProjectID, r.Spec, i, picks, r.CreatedAt)
+		if err != nil {
+			return err
+		}
+		for k := range items {
+			if old, ok := found[items[k].Content]; ok && items[k].Judge == i {
+				adopt(&items[k], old)
+			}
+		}
+	}
+	return nil
+}
+
+func adopt(it *assay.Item, old store.Reuse) {
+	it.State, it.Origin, it.Pass = assay.ItemGraded, &old.Origin, old.Pass
 }
 
 // planWriter numbers items in dispatch order and writes them in batches.
@@ -97,7 +132,7 @@ func (w *planWriter) picks(part []pick) error {
 			for i := range spec.Judges {
 				it := assay.Item{Session: p.session, Content: p.content, Stratum: p.stratum, Judge: i, Repeat: repeat}
 				if old, ok := found[i][p.content]; ok {
-					it.State, it.Origin, it.Pass = assay.ItemGraded, &old.Origin, old.Pass
+					adopt(&it, old)
 				}
 				if err := w.add(it); err != nil {
 					return err
