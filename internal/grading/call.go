@@ -29,6 +29,12 @@ func (l *loop) call(f flight) {
 	l.results <- result{f, l.ask(f)}
 }
 
+// keep takes an opened call back.
+func (l *loop) keep(f flight) { l.results <- result{f, stayed} }
+
+// stayed is the reply of a call that did not leave.
+var stayed = judge.Reply{Class: assay.ClassAborted, Error: "the call did not leave: the run was stopped or slowed first"}
+
 func (l *loop) ask(f flight) judge.Reply {
 	j := l.judges[f.item.Judge]
 	q := judge.Question{Repeat: f.item.Repeat, Unreadable: f.unreadable}
@@ -42,7 +48,7 @@ func (l *loop) ask(f flight) judge.Reply {
 		}
 	}
 	if !l.mayLeave() {
-		return judge.Reply{Class: assay.ClassAborted, Error: "the call did not leave: the run was stopped first"}
+		return stayed
 	}
 	return j.Ask(l.calls, q)
 }

@@ -99,7 +99,7 @@ func (l *loop) idle(draining bool) bool {
 // observe reads what is wanted of the run and says whether no new attempt may be opened.
 func (l *loop) observe() (draining bool) {
 	stopped := l.stop.Err() != nil
-	draining = stopped || l.control.Cancel || l.control.Pause || l.control.End || l.pausing != nil
+	draining = stopped || asked(l.control) || l.pausing != nil
 	l.halt.Store(draining)
 	if stopped && l.graceEnds.IsZero() {
 		l.graceEnds = time.Now().Add(engine.StopGrace)
@@ -205,8 +205,11 @@ func (l *loop) commit() error {
 	l.know(control, before)
 	l.batch = store.Batch{Done: l.batch.Done[:0], Open: l.batch.Open[:0]}
 	for _, f := range l.opened {
-		l.inflight++
-		go l.call(f)
+		if l.inflight++; l.inflight > control.Concurrency { // lowered meanwhile
+			go l.keep(f)
+		} else {
+			go l.call(f)
+		}
 	}
 	l.opened = l.opened[:0]
 	return nil
@@ -226,8 +229,14 @@ func (l *loop) beat() error {
 // errs on the safe side.
 func (l *loop) know(control assay.RunControl, before time.Time) {
 	l.control, l.failing = control, time.Time{}
+	if asked(control) {
+		l.halt.Store(true) // now: what this commit opened must not leave
+	}
 	l.confirmed.Store(int64(before.Sub(l.began)))
 }
+
+// asked says that the run is wanted to do something else than go on.
+func asked(c assay.RunControl) bool { return c.Cancel || c.Pause || c.End }
 
 // survive turns an error of the store into nil while there is hope.
 func (l *loop) survive(err error) error {

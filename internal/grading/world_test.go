@@ -56,11 +56,17 @@ func utcNow() time.Time { return time.Now().UTC() }
 
 func newWorld(t *testing.T, s store.Store, sessions int) *world {
 	t.Helper()
+	return newWorldNamed(t, s, "p", sessions)
+}
+
+// newWorldNamed is a world in a project of its own.
+func newWorldNamed(t *testing.T, s store.Store, project string, sessions int) *world {
+	t.Helper()
 	w := &world{t: t, store: s, judge: &scripted{}}
 	var err error
 	settings := assay.DefaultSettings()
 	settings.Settle = 0
-	if w.project, err = s.Projects().Create(t.Context(), "p", settings, utcNow()); err != nil {
+	if w.project, err = s.Projects().Create(t.Context(), project, settings, utcNow()); err != nil {
 		t.Fatal(err)
 	}
 	w.put(0, sessions, "first")
