@@ -29,13 +29,15 @@ func (n *Node) takeOver(ctx context.Context) (*socket, error) {
 	}
 	n.owning.Store(true)
 	go n.serve(n.local, s)
+	n.rekeying.Add(1)
 	go n.finishRekeying(context.WithoutCancel(ctx))
 	return s, nil
 }
 
 // finishRekeying goes on with what the last owner left half done. Planning waits for it, the start of
-// the server does not. It ends with the store.
+// the server does not, and the end of a short command does: else only a server would ever finish it.
 func (n *Node) finishRekeying(ctx context.Context) {
+	defer n.rekeying.Add(-1)
 	if err := api.FinishRekeying(ctx, n.store); err != nil && !n.stopping.Load() {
 		n.cfg.Log.Error("recompute arms and days after a change of settings", "error", err)
 	}
@@ -109,13 +111,22 @@ func (n *Node) hold(ctx context.Context, own store.Ownership, s *socket) {
 // to be noticed.
 const lastGuest = 2 * time.Millisecond
 
-// drain waits for requests of other processes, as long as Close is patient.
+// drain waits for requests of other processes and for a recomputing, as long as Close is patient.
 func (n *Node) drain() {
 	begun, said := time.Now(), false
-	for n.guests.busy(time.Since(begun)) && time.Since(begun) < time.Duration(n.patience.Load()) {
+	for time.Since(begun) < time.Duration(n.patience.Load()) {
+		what := ""
+		switch {
+		case n.guests.busy(time.Since(begun)):
+			what = "another command's request is still served"
+		case n.rekeying.Load() > 0:
+			what = "arms, days and cases are still being recomputed"
+		default:
+			return
+		}
 		if !said && time.Since(begun) > sayAfter {
 			said = true
-			n.cfg.Say("done, but another command's request is still served; waits for it (Ctrl-C cuts it off)")
+			n.cfg.Say("done, but " + what + "; waits for it (Ctrl-C cuts it off)")
 		}
 		pause(context.Background(), time.Millisecond)
 	}

@@ -58,6 +58,7 @@ type Node struct {
 	stopping   atomic.Bool
 	patience   atomic.Int64 // ns that Close gives to requests of others
 	guests     guests
+	rekeying   atomic.Int64 // recomputing of arms and days that the last owner left
 	address    atomic.Pointer[string]
 
 	stop    context.CancelFunc // asks the carrier to end
