@@ -1,0 +1,68 @@
+package grading
+
+import (
+	"testing"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/judge"
+)
+
+// What pauses a run, and whether it wakes by itself.
+func TestWhatPauses(t *testing.T) {
+	type call struct {
+		class assay.Class
+		after time.Duration
+	}
+	every := func(n int, gap time.Duration, class assay.Class) (calls []call) {
+		for i := range n {
+			calls = append(calls, call{class, time.Duration(i) * gap})
+		}
+		return calls
+	}
+	then := func(calls []call, more ...call) []call { return append(calls, more...) }
+	for name, c := range map[string]struct {
+		calls  []call
+		reason assay.Reason
+		wakes  bool
+	}{
+		"a wrong key":                      {every(1, 0, assay.ClassBadCredentials), assay.Reason(assay.ClassBadCredentials), false},
+		"no quota":                         {every(1, 0, assay.ClassQuota), assay.Reason(assay.ClassQuota), false},
+		"no such model":                    {every(1, 0, assay.ClassModelMissing), assay.Reason(assay.ClassModelMissing), false},
+		"no budget":                        {every(1, 0, assay.ClassBudget), assay.Reason(assay.ClassBudget), false},
+		"nobody answers":                   {every(6, time.Second, assay.ClassUnreachable), assay.Reason(assay.ClassUnreachable), true},
+		"nobody answers for a moment":      {every(100, time.Millisecond, assay.ClassUnreachable), "", false},
+		"nobody answers, then somebody":    {then(every(5, time.Second, assay.ClassUnreachable), call{assay.ClassNone, 5 * time.Second}, call{assay.ClassUnreachable, 6 * time.Second}), "", false},
+		"limited for half an hour":         {every(31, time.Minute, assay.ClassRateLimited), assay.ReasonRateLimited, true},
+		"limited for less":                 {every(30, time.Minute, assay.ClassRateLimited), "", false},
+		"limited with a success":           {then(every(29, time.Minute, assay.ClassRateLimited), call{assay.ClassNone, 29 * time.Minute}, call{assay.ClassRateLimited, 31 * time.Minute}), "", false},
+		"what breaks single items":         {every(100, time.Minute, assay.ClassProviderError), "", false},
+		"the first cause is the one given": {[]call{{assay.ClassQuota, 0}, {assay.ClassBadCredentials, 0}}, assay.Reason(assay.ClassQuota), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &loop{}
+			for _, call := range c.calls {
+				l.judgeOf(judge.Reply{Class: call.class, Error: "because"}, noon.Add(call.after))
+			}
+			switch {
+			case c.reason == "":
+				if l.pausing != nil {
+					t.Errorf("pauses: %+v", l.pausing)
+				}
+			case l.pausing == nil || l.pausing.reason != c.reason || (l.pausing.wake > 0) != c.wakes || l.pausing.sentence == "":
+				t.Errorf("%+v, want %s (wakes by itself: %v)", l.pausing, c.reason, c.wakes)
+			}
+		})
+	}
+	for class, p := range assay.Policies {
+		l := &loop{}
+		l.judgeOf(judge.Reply{Class: class}, noon)
+		l.judgeOf(judge.Reply{Class: class}, noon.Add(time.Hour))
+		for range unreachableCalls {
+			l.judgeOf(judge.Reply{Class: class}, noon.Add(time.Hour))
+		}
+		if wants := p.Pauses || class == assay.ClassRateLimited; (l.pausing != nil) != wants {
+			t.Errorf("%s pauses: %v, its policy says %v", class, l.pausing != nil, wants)
+		}
+	}
+}
