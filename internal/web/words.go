@@ -15,7 +15,7 @@ import (
 func words() template.FuncMap {
 	return template.FuncMap{
 		"count": count, "when": when, "state": state, "judges": judges, "ended": ended, "counts": counts,
-		"pace": pace, "spend": spend, "frame": frame, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
+		"pace": pace, "spend": spend, "frame": frame, "coded": coded, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 	}
 }
 
@@ -51,6 +51,22 @@ func state(r assay.Run) string {
 		return string(r.State) + ", partial"
 	}
 	return string(r.State)
+}
+
+// piece is a stretch of a sentence, code where it stood between backticks.
+type piece struct {
+	Text string
+	Code bool
+}
+
+func coded(sentence string) []piece {
+	var out []piece
+	for i, text := range strings.Split(sentence, "`") {
+		if text != "" {
+			out = append(out, piece{text, i%2 == 1})
+		}
+	}
+	return out
 }
 
 func judges(r assay.Run) string {
@@ -124,6 +140,9 @@ func spend(s assay.Spend) string {
 		return "no calls"
 	}
 	out := count(s.Attempts) + " calls"
+	if s.Attempts == 1 {
+		out = "1 call"
+	}
 	if s.Usage.Known {
 		out += ", " + count(s.Usage.Input+s.Usage.Output) + " tokens"
 	}
