@@ -23,6 +23,7 @@ var called = regexp.MustCompile(`^\s*(?:\$ )?assay\b`)
 func TestTheProgram(t *testing.T) {
 	bin := build(t)
 	t.Run("commands of README.md run", func(t *testing.T) { runReadme(t, bin) })
+	t.Run("judges of docs/JUDGES.md apply", func(t *testing.T) { applyJudges(t, bin) })
 	t.Run("named commands exist", func(t *testing.T) { askHelp(t, bin) })
 }
 
