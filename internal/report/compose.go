@@ -111,7 +111,7 @@ func notes(f facts, r Report) []string {
 	case r.Covers.Through == 0:
 		out = append(out, "No completed beginning of the sample yet, so there are no numbers.")
 	default:
-		out = append(out, fmt.Sprintf("Run %s has not ended. The numbers cover items 1 to %d of %d in dispatch order, all of which have ended; what ended after those is left out, because what ends first favours short sessions. Coverage and worst cases count the rest as missing.", head.ID, r.Covers.Through, r.Covers.Of))
+		out = append(out, fmt.Sprintf("Run %s has not ended. The numbers cover items 1 to %d of %d in dispatch order, all of which have ended; what ended after those is left out, because what ends first favours short sessions. Coverage and bounds count the rest as missing.", head.ID, r.Covers.Through, r.Covers.Of))
 	}
 	if head.Partial {
 		out = append(out, "Partial: this run was ended early, the rest of its items were abandoned.")

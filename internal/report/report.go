@@ -14,7 +14,7 @@ const TargetWindow = "window"
 const PointOnly = "Point estimates without intervals: they do not say how far chance may have moved them. Do not read small differences as effects."
 
 // Legend explains the columns of a report's tables.
-const Legend = "n: items sampled. answered: items with an answer to the question. coverage: their share, weighted like the level. bounds: the level if everything missing were lowest, and if it were highest; they say nothing of chance."
+const Legend = "N: sessions eligible. n: items sampled. answered: items with an answer to the question. coverage: their share, weighted like the level. bounds: the level if everything missing were lowest, and if it were highest (?: the answer has no limit); they say nothing of chance."
 
 // Report is what is known of a run and the runs that it retries.
 type Report struct {

@@ -82,7 +82,7 @@ func (t *text) header(r Report) {
 		t.field("retries", "%s", join(h.Retries))
 	}
 	t.field("unit", "%s", r.Unit)
-	t.field("target", "%s: the level in this frozen frame, strata weighted by N_h/N", r.Target)
+	t.field("target", "%s: the level of exactly these sessions; a day and arm weighs as much as it has sessions", r.Target)
 	t.field("frame", "%s; as of %s", frame(h), inZone(h.AsOf, h.Zone))
 	arm := "none, all untagged"
 	if h.ArmKey != "" {
