@@ -62,7 +62,7 @@ func explainConflict(err error) error {
 	}
 	run, state := held.Details["run"], assay.RunState(held.Details["state"])
 	if state == assay.RunPaused {
-		return held.WithHint("it is paused and holds the key: go on with `assay resume %s`, keep what it has with `assay end %s`, or drop it with `assay cancel %s`", run, run, run)
+		return held.WithHint("go on with `assay resume %s`, keep what it has with `assay end %s`, or drop it with `assay cancel %s`", run, run, run)
 	}
 	return held.WithHint("follow it with `assay watch %s`, or stop it with `assay cancel %s`", run, run)
 }

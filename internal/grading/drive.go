@@ -188,7 +188,7 @@ func (r *run) carryOut(ctx context.Context, asked assay.RunControl) (done bool, 
 			err = r.move(ctx, engine.EventEnd, store.Change{Reason: assay.ReasonEnded, Sentence: engine.EndSentence, Partial: true})
 		}
 	case asked.Pause:
-		err = r.move(ctx, engine.EventPause, store.Change{Reason: assay.ReasonAsked, Sentence: "paused: `assay resume` goes on"})
+		err = r.move(ctx, engine.EventPause, store.Change{Reason: assay.ReasonAsked, Sentence: "somebody asked for it; `assay resume` goes on"})
 	default:
 		return false, nil
 	}

@@ -90,7 +90,7 @@ func (l *loop) finish() (done bool, err error) {
 
 func (l *loop) pauseRun(ctx context.Context) error {
 	now := l.g.o.Now()
-	c := store.Change{Reason: l.pausing.reason, Sentence: "paused: " + l.pausing.sentence}
+	c := store.Change{Reason: l.pausing.reason, Sentence: l.pausing.sentence}
 	if l.pausing.wake > 0 {
 		at := now.Add(l.pausing.wake)
 		c.WakeAt = &at
