@@ -19,9 +19,9 @@ import (
 
 type demoCmd struct {
 	Once     bool   `help:"End after the report instead of serving on."`
-	Sessions int    `default:"3000" placeholder:"N" help:"How many sessions to make; a million works."`
+	Sessions int    `default:"3000" placeholder:"N" help:"How many sessions to make, default 3,000; a million works."`
 	Seed     string `default:"demo" placeholder:"TEXT" help:"The same seed makes the same sessions."`
-	Listen   string `default:"127.0.0.1:7171" placeholder:"ADDR" help:"Address of the page; another port is taken when this one is in use."`
+	Listen   string `default:"127.0.0.1:7171" placeholder:"ADDR" help:"Address of the page, default 127.0.0.1:7171; another port is taken when it is in use."`
 }
 
 // demoDir keeps invented sessions away from a person's own.

@@ -51,7 +51,7 @@ func outcome(v api.RunView) error {
 	case assay.RunCancelled:
 		return e("%s was cancelled", v.ID).WithHint("`assay retry %s` grades the rest in a new run", v.ID)
 	}
-	return e("%s %s: %s", v.ID, v.State, because(v)).WithHint("`assay runs show %s` tells more, `assay retry %s` tries what has no verdict again", v.ID, v.ID)
+	return e("%s %s: %s", v.ID, v.State, because(v)).WithHint("`assay runs errors %s` shows why, `assay retry %s` tries what has no verdict again", v.ID, v.ID)
 }
 
 // because says why a run is where it is. What a running run says of itself is old.

@@ -17,7 +17,7 @@ type gradeCmd struct {
 }
 
 func (gradeCmd) Help() string {
-	return `Draws the same sample for the same seed, reuses verdicts of the same judge version on the same content, calls the judge for the rest and stores every answer before the next call. It survives any crash: grade again, resume and watch go on where it stopped and pay for nothing twice.
+	return `Draws the same sample for the same seed, reuses verdicts of the same judge version on the same content, calls the judge for the rest and stores every answer before the next call. It survives any crash: "assay watch" goes on where it stopped and pays for nothing twice.
 
 Ctrl-C stops gracefully: calls in flight finish, and "assay watch" goes on later. A second Ctrl-C ends at once.
 
@@ -102,5 +102,5 @@ func (a *app) finishSingle(d *door, id assay.RunID) error {
 	if v.State != assay.RunCompleted {
 		return outcome(v)
 	}
-	return a.printRunVerdicts(d, id, 0, 0)
+	return a.printRunVerdicts(d, id, 0, "", 0)
 }

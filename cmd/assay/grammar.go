@@ -23,7 +23,7 @@ type grammar struct {
 	Plan     planCmd     `cmd:"" group:"runs" help:"Say what a grade run would do. Writes nothing."`
 	Grade    gradeCmd    `cmd:"" group:"runs" help:"Sample sessions and grade them."`
 	Watch    watchCmd    `cmd:"" group:"runs" help:"Follow a run to its end, and take it up if nobody drives it."`
-	Runs     runsCmd     `cmd:"" group:"runs" help:"List runs, show one, change its concurrency."`
+	Runs     runsCmd     `cmd:"" group:"runs" help:"List runs, show one and its errors, change its concurrency."`
 	Cancel   cancelCmd   `cmd:"" group:"runs" help:"Stop a run: no new call starts."`
 	Pause    pauseCmd    `cmd:"" group:"runs" help:"Pause a run once its calls in flight have ended."`
 	Resume   resumeCmd   `cmd:"" group:"runs" help:"Go on with a paused run and follow it."`

@@ -150,7 +150,11 @@ func (a *app) printRejects(d *door, id int64, file string) error {
 }
 
 func rejectLine(file string, r store.Reject) string {
-	line := file + ":" + strconv.FormatInt(r.Line, 10) + ": "
+	return file + ":" + rejectText(r)
+}
+
+func rejectText(r store.Reject) string {
+	line := strconv.FormatInt(r.Line, 10) + ": "
 	if r.Where != "" {
 		line += "at " + r.Where + ": "
 	}

@@ -53,7 +53,7 @@ type importsRejectsCmd struct {
 }
 
 func (importsRejectsCmd) Help() string {
-	return "One line each: line: reason. At most 10,000 are kept of one import; its count goes on.\n\nExample:\n\n    assay imports rejects 3"
+	return "One line each: its line in the file and the reason. At most 10,000 are kept of one import; its count goes on.\n\nExample:\n\n    assay imports rejects 3"
 }
 
 func (c *importsRejectsCmd) Run(a *app) error {
@@ -69,7 +69,7 @@ func (c *importsRejectsCmd) Run(a *app) error {
 			if a.JSON {
 				return a.printLine(r)
 			}
-			a.print("%s\n", rejectLine("line", r))
+			a.print("%s\n", "line "+rejectText(r))
 			if r.Excerpt != "" {
 				a.print("    %s\n", short(r.Excerpt, 160))
 			}

@@ -76,7 +76,7 @@ func criteriaText(criteria []assay.Criterion) string {
 type judgeListCmd struct{}
 
 func (judgeListCmd) Help() string {
-	return "Built-in judges can be used by name without being applied.\n\nExample:\n\n    assay judge list"
+	return "Built-in judges can be used by name without being applied; `assay judge show NAME` prints one.\n\nExample:\n\n    assay judge list"
 }
 
 func (c *judgeListCmd) Run(a *app) error {
@@ -113,10 +113,24 @@ func (c *judgeListCmd) Run(a *app) error {
 func withBuiltins(judges []assay.Judge) []assay.Judge {
 	for _, name := range builtin.Names() {
 		if !slices.ContainsFunc(judges, func(j assay.Judge) bool { return j.Name == name }) {
-			judges = append(judges, assay.Judge{Name: name, Description: "can be used by name; `assay judge show " + name + "` prints it"})
+			judges = append(judges, assay.Judge{Name: name, Description: describedAs(name)})
 		}
 	}
 	return judges
+}
+
+// describedAs is the description in a built-in judge's own text.
+func describedAs(name string) string {
+	source, err := builtin.Source(name)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(source)) {
+		if text, ok := strings.CutPrefix(line, "description: "); ok {
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
 }
 
 type judgeShowCmd struct {

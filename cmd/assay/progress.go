@@ -34,15 +34,16 @@ type lines struct {
 	app   *app
 	at    time.Time
 	state string
+	text  string
 }
 
 func (l *lines) see(v api.RunView) {
-	state := phase(v)
-	if state == l.state && time.Since(l.at) < lineEvery {
+	state, text := phase(v), progressText(v)
+	if text == l.text || state == l.state && time.Since(l.at) < lineEvery {
 		return
 	}
-	l.state, l.at = state, time.Now()
-	l.app.say("%s %s", v.ID, progressText(v))
+	l.state, l.text, l.at = state, text, time.Now()
+	l.app.say("%s %s", v.ID, text)
 }
 
 func (l *lines) end() {}
@@ -117,17 +118,17 @@ func progressText(v api.RunView) string {
 	if c.InFlight > 0 {
 		parts = append(parts, fmt.Sprintf("%d in flight", c.InFlight))
 	}
-	if c.Waiting > 0 {
+	if c.Waiting > 0 && v.State == assay.RunRunning { // in a paused run everything waits
 		parts = append(parts, fmt.Sprintf("%d waiting", c.Waiting))
 	}
 	parts = append(parts, count(c.Errored+c.Ungradable, "error"))
-	if v.Spend.Attempts > 0 {
+	if v.Spend.Usage.Known || v.Spend.CostMicros > 0 {
 		parts = append(parts, spendText(v.Spend))
 	}
 	if v.State == assay.RunPaused {
 		parts = append(parts, because(v))
 		if v.WakeAt != nil {
-			parts = append(parts, "resumes at "+moment(v.WakeAt, time.UTC))
+			parts = append(parts, "tries again at "+moment(v.WakeAt, time.UTC)+"; Ctrl-C leaves it for later")
 		}
 	}
 	return strings.Join(parts, "  ")

@@ -189,7 +189,7 @@ func (a *app) printProject(p api.Project) error {
 	for _, row := range [][2]string{
 		{"arm key", fmt.Sprintf("%s (%s)", orNone(s.ArmKey), s.ArmType)}, {"case key", orNone(s.CaseKey)}, {"zone", s.Zone},
 		{"settle", s.Settle.String()}, {"per stratum", humanize.Comma(int64(s.PerStratum))}, {"concurrency", humanize.Comma(int64(s.Concurrency))},
-		{"one at a time", fmt.Sprint(s.OneGradeRun)},
+		{"grade runs", gradeRuns(s.OneGradeRun)},
 	} {
 		a.print("%-13s %s\n", row[0], row[1])
 	}
@@ -198,6 +198,13 @@ func (a *app) printProject(p api.Project) error {
 			count(t.Labels, "label"), humanize.Bytes(uint64(t.Bytes)))
 	}
 	return nil
+}
+
+func gradeRuns(one bool) string {
+	if one {
+		return "one at a time"
+	}
+	return "one at a time per judge"
 }
 
 func orDash(s string) string {

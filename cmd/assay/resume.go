@@ -1,6 +1,9 @@
 package main
 
-import "assay/internal/assay"
+import (
+	"assay/internal/api"
+	"assay/internal/assay"
+)
 
 type resumeCmd struct {
 	RunID  string `arg:"" name:"run" help:"Run, e.g. r3."`
@@ -8,11 +11,18 @@ type resumeCmd struct {
 }
 
 func (resumeCmd) Help() string {
-	return `Goes on with the items that have no verdict; what was paid for is not asked again.
+	return `Goes on with the items that have no verdict; what was paid for is not asked again. A run that is not paused is followed, as "assay watch" does.
 
 Example:
 
     assay resume r3`
+}
+
+// underWay is a run that needs nobody to say go: its process died or stopped, and any that drives
+// takes it up.
+func underWay(v api.RunView) bool {
+	active := v.State == assay.RunQueued || v.State == assay.RunRunning
+	return active && !v.Cancelling && v.PauseRequestedAt == nil && v.EndRequestedAt == nil
 }
 
 func (c *resumeCmd) Run(a *app) error {
@@ -28,7 +38,10 @@ func (c *resumeCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	v, err := d.Resume(a.ctx, id)
+	v, err := d.Run(a.ctx, id)
+	if err == nil && !underWay(v) {
+		v, err = d.Resume(a.ctx, id)
+	}
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (a *app) printHead(v api.RunView) {
 	}
 	a.print("\nitems       %s\n", countsText(v.Counts))
 	if len(v.Counts.ByClass) > 0 {
-		a.print("errors      %s\n", classesText(v.Counts.ByClass))
+		a.print("errors      %s\n            `assay runs errors %s` shows each\n", classesText(v.Counts.ByClass), v.ID.String())
 	}
 	if v.Spend.Attempts == 0 {
 		a.print("calls       none\n")

@@ -14,9 +14,10 @@ import (
 )
 
 type runsCmd struct {
-	List runsListCmd `cmd:"" default:"withargs" help:"List runs, newest first."`
-	Show runsShowCmd `cmd:"" help:"Show one run: state, counts, spend, sample."`
-	Set  runsSetCmd  `cmd:"" help:"Change a run while it runs."`
+	List   runsListCmd   `cmd:"" default:"withargs" help:"List runs, newest first."`
+	Show   runsShowCmd   `cmd:"" help:"Show one run: state, counts, spend, sample."`
+	Errors runsErrorsCmd `cmd:"" help:"Show what has no verdict, with the errors and the raw answers."`
+	Set    runsSetCmd    `cmd:"" help:"Change a run while it runs."`
 }
 
 type runsListCmd struct {

@@ -10,7 +10,7 @@ import (
 )
 
 type serveCmd struct {
-	Listen        string   `default:"127.0.0.1:7171" placeholder:"ADDR" help:"Address of the page and the API. Port 0 takes a free one."`
+	Listen        string   `default:"127.0.0.1:7171" placeholder:"ADDR" help:"Address of the page and the API. Default 127.0.0.1:7171; port 0 takes a free one."`
 	TokenFile     string   `type:"path" placeholder:"FILE" help:"File that holds the token that clients must send. $ASSAY_TOKEN does the same. Needed beyond loopback."`
 	Host          []string `placeholder:"NAME" help:"Name by which browsers may address this server, besides its address. May be repeated."`
 	AllowCommands bool     `help:"Take judges that run commands over TCP too, not only over the socket."`

@@ -12,7 +12,7 @@ type watchCmd struct {
 func (watchCmd) Help() string {
 	return `Works from any terminal. Where nobody drives, this process takes the run up; where the process that drives ends, this one goes on. With --json every change is one line.
 
-Exit status 0 when the run completes, 1 when it fails, pauses or is cancelled.
+A run that pauses because nothing answers goes on by itself and is waited for. Exit status 0 when the run completes; 1 when it fails, is cancelled, or pauses until somebody acts.
 
 Example:
 

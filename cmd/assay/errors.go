@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+type runsErrorsCmd struct {
+	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
+	Class string `placeholder:"CLASS" help:"Only items that ended so, e.g. timeout."`
+	Limit int    `default:"20" help:"Items at most; 0 is all."`
+}
+
+func (runsErrorsCmd) Help() string {
+	return `Errored and ungradable items: the session, the class, the last error, and the raw answer where there was one. With --json one item a line, with every call that was made for it.
+
+Example:
+
+    assay runs errors r3
+    assay runs errors r3 --class malformed_answer --limit 5`
+}
+
+// brokenItem is an item without a verdict and the calls that were made for it.
+type brokenItem struct {
+	assay.Item
+	Calls []assay.Attempt `json:"calls"`
+}
+
+func (c *runsErrorsCmd) Run(a *app) error {
+	id, err := assay.ParseRunID(c.RunID)
+	if err != nil {
+		return err
+	}
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	n := 0
+	show := func(it assay.Item) error {
+		if n++; c.Limit > 0 && n > c.Limit {
+			return errEnough
+		}
+		calls, err := d.Item(a.ctx, id, it.Seq)
+		if err != nil {
+			return err
+		}
+		return a.printBroken(it, calls.Attempts)
+	}
+	for _, state := range []assay.ItemState{assay.ItemErrored, assay.ItemUngradable} {
+		q := api.ItemQuery{State: state, Class: assay.Class(c.Class)}
+		_, err := each(a.ctx, 0, func(ctx context.Context, p store.Page) (api.Page[assay.Item], error) { return d.Items(ctx, id, q, p) }, show)
+		if errors.Is(err, errEnough) {
+			a.say("more items were left; raise --limit, or --limit 0 for all")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) printBroken(it assay.Item, calls []assay.Attempt) error {
+	if a.JSON {
+		return a.printLine(brokenItem{it, calls})
+	}
+	a.print("%s  %s: %s, %s\n", assay.SessionName(it.UserID, it.SessionID), string(it.State), string(it.Class), count(int64(len(calls)), "call"))
+	if it.Error != "" {
+		a.print("  %s\n", it.Error)
+	}
+	if n := len(calls); n > 0 && calls[n-1].Raw != "" {
+		a.print("  answer: %s\n", short(calls[n-1].Raw, 500))
+	}
+	return nil
+}
