@@ -222,6 +222,9 @@ func (j *Judge) call(ctx context.Context, body []byte, r *judge.Reply) (content 
 		r.Class, r.Error = assay.ClassNetwork, "the call brought no response"
 	default:
 		r.Class, r.Error = broken(err)
+		if r.Class == assay.ClassUnreachable {
+			r.CallAt = time.Time{} // there was no connection: nothing left
+		}
 	}
 	return "", false
 }

@@ -196,8 +196,8 @@ func TestUnreachableEndpoints(t *testing.T) {
 		strings.Replace(plain.BaseURL, "http:", "https:", 1): "secure connection",
 	} {
 		r := newJudge(t, base).Ask(t.Context(), judge.Question{Session: session("x")})
-		if r.Class != assay.ClassUnreachable || !strings.Contains(r.Error, says) {
-			t.Errorf("%s: %q %q", base, r.Class, r.Error)
+		if r.Class != assay.ClassUnreachable || !strings.Contains(r.Error, says) || !r.CallAt.IsZero() {
+			t.Errorf("%s: %q %q, call at %s", base, r.Class, r.Error, r.CallAt)
 		}
 	}
 }
