@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,58 +56,6 @@ func TestConcurrencyLimit(t *testing.T) {
 		}
 		close(step)
 		w.until(id, assay.RunCompleted)
-	})
-}
-
-// The commit that tells the driver of an ask has opened calls for free slots: they must not leave.
-func TestNothingLeavesWithTheCommitThatTells(t *testing.T) {
-	onEach(t, func(t *testing.T, s store.Store) {
-		for name, ask := range map[string]func(assay.RunID) error{
-			"cancel": func(id assay.RunID) error {
-				_, err := s.Runs().Ask(context.Background(), id, store.AskCancel, utcNow())
-				return err
-			},
-			"pause": func(id assay.RunID) error {
-				_, err := s.Runs().Ask(context.Background(), id, store.AskPause, utcNow())
-				return err
-			},
-			"end": func(id assay.RunID) error {
-				_, err := s.Runs().Ask(context.Background(), id, store.AskEnd, utcNow())
-				return err
-			},
-			"slower": func(id assay.RunID) error { _, err := s.Runs().SetConcurrency(context.Background(), id, 1); return err },
-		} {
-			w := newWorldNamed(t, s, name, 20)
-			release := make(chan struct{})
-			var id atomic.Int64
-			var first atomic.Bool
-			accepted := make(chan struct{})
-			w.judge.script(func(ctx context.Context, q judge.Question, n int) judge.Reply {
-				<-accepted
-				if first.CompareAndSwap(false, true) {
-					w.eventually(func() bool { return w.judge.flying.Load() == 2 })
-					if err := ask(assay.RunID(id.Load())); err != nil {
-						t.Error(err)
-					}
-					return passing()
-				}
-				return held(release)(ctx, q, n)
-			})
-			stop := w.drive()
-			run := w.grade(engine.GradeRequest{Concurrency: ptr(2)})
-			id.Store(int64(run.ID))
-			close(accepted)
-			w.eventually(func() bool { return w.counts(run.ID).Graded == 1 })
-			<-time.After(beatEvery)
-			if n := w.judge.calls.Load(); n != 2 {
-				t.Errorf("%s: %d calls, want the two that were in flight", name, n)
-			}
-			close(release)
-			if name == "slower" {
-				w.until(run.ID, assay.RunCompleted)
-			}
-			stop()
-		}
 	})
 }
 
@@ -339,92 +286,6 @@ func TestLostDriverWritesLateOnly(t *testing.T) {
 		}
 		if c := w.counts(run.ID); c.Graded != 10 || w.run(run.ID).State != assay.RunCompleted {
 			t.Errorf("the new driver: %+v", c)
-		}
-	})
-}
-
-// Items in flight at two crashes run alone at the end; the one that crashes alone three times ends
-// as judge_error, the innocent are graded.
-func TestQuarantine(t *testing.T) {
-	onEach(t, func(t *testing.T, s store.Store) {
-		w := newWorld(t, s, 12)
-		id := w.grade(engine.GradeRequest{Concurrency: ptr(4)}).ID
-		var culprit string
-		crash := make(chan struct{}, 1)
-		var death atomic.Pointer[chan struct{}]
-		w.judge.script(func(_ context.Context, q judge.Question, _ int) judge.Reply {
-			w.judge.mu.Lock()
-			if culprit == "" {
-				culprit = q.Session.SessionID
-			}
-			bad := culprit == q.Session.SessionID
-			w.judge.mu.Unlock()
-			if bad {
-				crash <- struct{}{}
-			}
-			if bad || w.judge.flying.Load() > 1 {
-				<-*death.Load() // nobody hears of this call again
-				return failing(assay.ClassAborted)
-			}
-			return passing()
-		})
-		dead := 0
-		for run := w.run(id); !run.State.Terminal(); dead++ {
-			if dead > 8 {
-				t.Fatal("the run does not end")
-			}
-			taken, err := s.Runs().TakeUp(t.Context(), id, run.Epoch, dead > 0, utcNow())
-			if err != nil {
-				t.Fatal(err)
-			}
-			driver := w.crashing()
-			died := make(chan struct{})
-			death.Store(&died)
-			done := make(chan error, 1)
-			go func() { done <- driver.Drive(context.Background(), taken) }()
-			select {
-			case <-crash:
-				w.eventually(func() bool { return w.counts(id).InFlight > 0 })
-				driver.kill()
-				close(died)
-				<-done
-			case err := <-done:
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			run = w.run(id)
-		}
-		items, _, err := s.Items().List(t.Context(), id, store.ItemQuery{}, store.Page{Limit: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, it := range items {
-			if bad := it.SessionID == culprit; bad != (it.State == assay.ItemErrored) || bad != (it.Class == assay.ClassJudgeError) {
-				t.Errorf("%s (culprit %v) ended %s %s after %d crashes, %d alone", it.SessionID, bad, it.State, it.Class, it.Crashes, it.Alone)
-			}
-		}
-		if dead != 6 { // two crashes among others, three alone, and the last takeover ends it
-			t.Errorf("%d takeovers, want 6", dead)
-		}
-	})
-}
-
-func TestCrashLoopFails(t *testing.T) {
-	onEach(t, func(t *testing.T, s store.Store) {
-		w := newWorld(t, s, 3)
-		run := w.grade(engine.GradeRequest{})
-		for range assay.MaxStalls + 1 {
-			var err error
-			if run, err = s.Runs().TakeUp(t.Context(), run.ID, run.Epoch, run.State == assay.RunRunning, utcNow()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.grader.Drive(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
-		if run = w.run(run.ID); run.State != assay.RunFailed || run.Reason != assay.ReasonCrashLoop {
-			t.Errorf("%s %s", run.State, run.Reason)
 		}
 	})
 }

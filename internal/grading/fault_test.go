@@ -95,3 +95,15 @@ func TestALostStoreStopsCallsAndLosesNothing(t *testing.T) {
 		t.Errorf("%+v, %d calls, %+v (%v)", c, w.judge.calls.Load(), spend, err)
 	}
 }
+
+// Grading begins only when exactly the planned items exist; else the run says why it failed.
+func TestAnIncompletePlanFailsTheRun(t *testing.T) {
+	w, f := onFaulty(t, 10)
+	f.Before = storetest.Nth(1, "Plans.Finish", assay.Errorf(assay.CodeRefused, "9 items where the plan asks for 10"))
+	id := w.grade(engine.GradeRequest{}).ID
+	w.drive()
+	run := w.until(id, assay.RunFailed)
+	if run.Reason != assay.ReasonPlanIncomplete || run.Sentence != "9 items where the plan asks for 10" || w.judge.calls.Load() != 0 {
+		t.Errorf("%s: %s after %d calls", run.Reason, run.Sentence, w.judge.calls.Load())
+	}
+}

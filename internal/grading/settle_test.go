@@ -101,3 +101,19 @@ func TestEveryClassHasAPolicyThatEndsOrIsFree(t *testing.T) {
 		}
 	}
 }
+
+// Without a word of the provider the wait doubles from try to try up to a bound, and the jitter takes
+// at most half of it.
+func TestBackoffDoublesAndIsBounded(t *testing.T) {
+	p := assay.Policies[assay.ClassProviderError]
+	for tries, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, time.Minute, time.Minute} {
+		it := assay.Item{Attempts: tries + 1, Counted: tries}
+		least, most := backoff(it, judge.Reply{}, p, 0), backoff(it, judge.Reply{}, p, 1)
+		if least != want/2 || most != want {
+			t.Errorf("after %d tries the wait is %s to %s, want %s to %s", tries, least, most, want/2, want)
+		}
+	}
+	if wait := backoff(assay.Item{Attempts: 1000}, judge.Reply{}, assay.Policies[assay.ClassRateLimited], 1); wait != assay.MaxBackoff {
+		t.Errorf("the thousandth wait is %s", wait)
+	}
+}

@@ -1,0 +1,47 @@
+package grading
+
+import (
+	"testing"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/store"
+)
+
+// A verdict of a model whose name carries no date may be adopted for a day, one of a dated model for
+// ever; a repeated or forced run adopts none.
+func TestHowLongAVerdictIsReused(t *testing.T) {
+	onEach(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, 12)
+		v := assay.JudgeVersion{ID: "of an alias", Kind: assay.JudgeLLM, Unit: assay.UnitSession, Canonical: []byte(`{}`), Alias: true, CreatedAt: utcNow()}
+		if _, err := s.Judges().Apply(t.Context(), w.project.ID, assay.Judge{Name: "alias", Version: v.ID}, v, utcNow()); err != nil {
+			t.Fatal(err)
+		}
+		w.drive()
+		w.until(w.grade(engine.GradeRequest{Judges: []string{"j", "alias"}}).ID, assay.RunCompleted)
+		reused := func(q engine.GradeRequest, after time.Duration) [2]int64 {
+			q.Judges = []string{"j", "alias"}
+			p, err := w.grader.Preview(t.Context(), w.project, q, utcNow().Add(after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return [2]int64{p.Judges[0].Reused, p.Judges[1].Reused}
+		}
+		for _, c := range []struct {
+			what  string
+			q     engine.GradeRequest
+			after time.Duration
+			want  [2]int64
+		}{
+			{"within a day", engine.GradeRequest{}, assay.AliasReuse - time.Minute, [2]int64{12, 12}},
+			{"after a day", engine.GradeRequest{}, assay.AliasReuse + time.Minute, [2]int64{12, 0}},
+			{"forced", engine.GradeRequest{Force: true}, 0, [2]int64{}},
+			{"repeated", engine.GradeRequest{Repeats: 2}, 0, [2]int64{}},
+		} {
+			if got := reused(c.q, c.after); got != c.want {
+				t.Errorf("%s: %v reused, want %v", c.what, got, c.want)
+			}
+		}
+	})
+}
