@@ -92,7 +92,7 @@ func (n *Node) hold(ctx context.Context, own store.Ownership, s *socket) {
 	case <-own.Lost():
 		n.owning.Store(false)
 		s.Close() // its file is left: it may be the next owner's already
-		n.cfg.Say("lost the lock on the database: no new call starts here; stands by until it can be had again")
+		n.cfg.Say(n.lostSentence())
 		cancel()
 		<-driven
 	case <-ctx.Done():
@@ -105,6 +105,13 @@ func (n *Node) hold(ctx context.Context, own store.Ownership, s *socket) {
 		n.owning.Store(false)
 		s.Close()
 	}
+}
+
+func (n *Node) lostSentence() string {
+	if n.cfg.Database == "" {
+		return "the data folder " + n.cfg.Dir + " was removed or replaced: no new call starts here; Ctrl-C, and start again where the data is"
+	}
+	return "lost the lock on the database: no new call starts here; stands by until it can be had again"
 }
 
 // lastGuest is how long a connection that was made just before the socket's file went away may need

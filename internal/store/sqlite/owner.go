@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -13,12 +14,18 @@ import (
 	"assay/internal/store"
 )
 
+const lockName = "owner.lock"
+
 type owner struct{ s *Store }
 
 // TryOwn locks dir/owner.lock. The system frees the lock with the process, however it dies; what
 // stands in the file is for people.
 func (o owner) TryOwn(context.Context) (store.Ownership, error) {
-	f, err := tryLock(filepath.Join(o.s.dir, "owner.lock"))
+	if o.s.replaced() {
+		return nil, assay.Errorf(assay.CodeUnavailable, "the data folder %s was removed or replaced while it was in use", o.s.dir).
+			WithHint("this process still has the old files: end it, and start again where the data is")
+	}
+	f, err := tryLock(filepath.Join(o.s.dir, lockName))
 	if f == nil || err != nil {
 		return nil, err
 	}
@@ -29,18 +36,62 @@ func (o owner) TryOwn(context.Context) (store.Ownership, error) {
 		_ = f.Close()
 		return nil, assay.Errorf(assay.CodeUnavailable, "write the owner lock: %w", err)
 	}
-	return &ownership{file: f, lost: make(chan struct{})}, nil
+	own := &ownership{file: f, lost: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{})}
+	go own.watch(o.s)
+	return own, nil
 }
 
 type ownership struct {
-	file *os.File
-	lost chan struct{}
+	file     *os.File
+	lost     chan struct{}
+	once     sync.Once
+	released chan struct{}
+	ended    chan struct{} // closed when watch has returned
+}
+
+// watchEvery is how often an owner looks whether its files are still those of the data folder.
+const watchEvery = 250 * time.Millisecond
+
+// watch ends the ownership of a folder that was removed or replaced: what is written then can be read
+// by nobody, and a second owner may work in the new folder.
+func (o *ownership) watch(s *Store) {
+	defer close(o.ended)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-o.released:
+			return
+		case <-tick.C:
+		}
+		if s.replaced() || another(o.file, filepath.Join(s.dir, lockName)) {
+			close(o.lost)
+			return
+		}
+	}
+}
+
+// another says whether path is surely not f any more.
+func another(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	return err == nil && notAt(mine, path)
+}
+
+// notAt says whether path surely names no file or another one; what cannot be looked at may be the same.
+func notAt(file os.FileInfo, path string) bool {
+	now, err := os.Stat(path)
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist)
+	}
+	return !os.SameFile(file, now)
 }
 
 func (o *ownership) Lost() <-chan struct{} { return o.lost }
 func (o *ownership) Grace() time.Duration  { return 0 }
 
 func (o *ownership) Release() error {
+	o.once.Do(func() { close(o.released) })
+	<-o.ended
 	if err := o.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return assay.Errorf(assay.CodeInternal, "release the owner lock: %w", err)
 	}

@@ -23,6 +23,7 @@ type Store struct {
 	write  *writer
 	read   *readers
 	schema int64
+	file   os.FileInfo // of the database as it was opened
 
 	shut  sync.Once
 	shutE error
@@ -52,9 +53,14 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	file, err := os.Stat(filepath.Join(dir, fileName))
+	if err != nil {
+		return nil, errors.Join(assay.Errorf(assay.CodeUnavailable, "look at the database: %w", err), w.close())
+	}
 	return &Store{
 		dir:    dir,
 		schema: schema,
+		file:   file,
 		write:  &writer{conn: w},
 		read:   newReaders(func(ctx context.Context) (*conn, error) { return open(ctx, dir, reading) }),
 	}, nil
@@ -115,6 +121,9 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	})
 	return info, err
 }
+
+// replaced says that the file that was opened is surely not the data folder's database any more.
+func (s *Store) replaced() bool { return notAt(s.file, filepath.Join(s.dir, fileName)) }
 
 // Close waits for the write in progress. Calls after it fail with CodeUnavailable.
 func (s *Store) Close() error {
