@@ -3,6 +3,8 @@ package grading
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -105,5 +107,43 @@ func TestAnIncompletePlanFailsTheRun(t *testing.T) {
 	run := w.until(id, assay.RunFailed)
 	if run.Reason != assay.ReasonPlanIncomplete || run.Sentence != "9 items where the plan asks for 10" || w.judge.calls.Load() != 0 {
 		t.Errorf("%s: %s after %d calls", run.Reason, run.Sentence, w.judge.calls.Load())
+	}
+}
+
+// A call that was opened in time and read its session slowly, while the store went away, does not
+// leave: nobody could have told it of a cancel or a takeover.
+func TestACallThatIsLateWaitsForTheRow(t *testing.T) {
+	w, f := onFaulty(t, 3)
+	var down, out atomic.Bool
+	read, reading := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	f.Before = func(call string) error {
+		switch {
+		case strings.HasPrefix(call, "Bodies."):
+			once.Do(func() { close(reading) })
+			<-read
+		case down.Load():
+			out.Store(true)
+			return storetest.Unavailable()
+		}
+		return nil
+	}
+	id := w.grade(engine.GradeRequest{Concurrency: ptr(1)}).ID
+	w.drive()
+	w.store = f.Store
+	<-reading
+	w.eventually(func() bool { return w.counts(id).InFlight == 1 }) // the row was read by this commit
+	down.Store(true)
+	w.eventually(out.Load)
+	<-time.After(engine.ConfirmFor)
+	close(read)
+	<-time.After(10 * gateRetry)
+	if n := w.judge.calls.Load(); n != 0 {
+		t.Errorf("%d calls left although the row was not read for longer than %s", n, engine.ConfirmFor)
+	}
+	down.Store(false)
+	w.until(id, assay.RunCompleted)
+	if c := w.counts(id); c.Graded != 3 || w.judge.calls.Load() != 3 {
+		t.Errorf("%+v after %d calls", c, w.judge.calls.Load())
 	}
 }

@@ -139,3 +139,22 @@ func TestLookOnly(t *testing.T) {
 	}
 	eventually(t, func() bool { return get(t, s, run.ID).State == assay.RunCancelled })
 }
+
+// Where the last owner may live on for a moment, a run is taken up at once, so that its writes are
+// refused, and driven only after the grace.
+func TestTheGraceStandsBetweenTakingUpAndDriving(t *testing.T) {
+	s, run := open(t)
+	const grace = 300 * time.Millisecond
+	driven := make(chan time.Time, 1)
+	began := time.Now()
+	start(t, local.Options{Store: s, Grace: grace, Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: driver(func(ctx context.Context, run assay.Run) error {
+		driven <- time.Now()
+		_, err := engine.Move(ctx, s.Runs(), run.ID, engine.EventDone, store.Change{Reason: assay.ReasonNothing, Now: now()})
+		return err
+	})}})
+	eventually(t, func() bool { return get(t, s, run.ID).Epoch == 1 })
+	if at := <-driven; at.Sub(began) < grace {
+		t.Errorf("driven %s after the start, the grace is %s", at.Sub(began), grace)
+	}
+	eventually(t, func() bool { return get(t, s, run.ID).State == assay.RunCompleted })
+}
