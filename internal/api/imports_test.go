@@ -1,11 +1,13 @@
 package api_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 
 	"assay/internal/assay"
 	"assay/internal/store"
@@ -102,5 +104,16 @@ func TestOnlyJSONIsTaken(t *testing.T) {
 				t.Errorf("%s with %q: %s %s", path, contentType, resp.Status, body)
 			}
 		}
+	}
+}
+
+// TestImportOfAFileThatBreaks: a disk that fails is not a server that does not answer.
+func TestImportOfAFileThatBreaks(t *testing.T) {
+	w := newWorld(t)
+	broken := io.MultiReader(strings.NewReader(sessions(t, 3)), iotest.ErrReader(errors.New("input/output error")))
+	_, err := w.tcp.Import(t.Context(), "default", assay.ImportOptions{File: "on-a-bad-disk.jsonl"}, broken, nil)
+	holds(t, err, assay.CodeInternal)
+	if err == nil || err.Error() != "read on-a-bad-disk.jsonl: input/output error" {
+		t.Errorf("%v", err)
 	}
 }

@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -22,7 +24,7 @@ func (c *Client) Import(ctx context.Context, name string, o assay.ImportOptions,
 	put(v, "by", o.By)
 	putBool(v, "strict", o.Strict)
 	// Hidden behind a plain reader, so that its length and type stay unknown and it is streamed.
-	req, err := c.request(ctx, http.MethodPost, project(name, "imports"), v, &upload{from: file, progress: progress})
+	req, err := c.request(ctx, http.MethodPost, project(name, "imports"), v, &upload{file: o.File, from: file, progress: progress})
 	if err != nil {
 		return imp, err
 	}
@@ -32,8 +34,9 @@ func (c *Client) Import(ctx context.Context, name string, o assay.ImportOptions,
 	return imp, c.send(req, &imp)
 }
 
-// upload counts what was read of a file.
+// upload counts what was read of a file. That it cannot be read is the file's fault, not the server's.
 type upload struct {
+	file     string
 	from     io.Reader
 	sent     int64
 	progress func(int64)
@@ -44,6 +47,14 @@ func (u *upload) Read(b []byte) (int, error) {
 	u.sent += int64(n)
 	if u.progress != nil && n > 0 {
 		u.progress(u.sent)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err // the name is said already
+		}
+		err = assay.Errorf(assay.CodeInternal, "read %s: %w", u.file, err).
+			WithHint("what was read before is stored; import the file again when it can be read to add the rest")
 	}
 	return n, err
 }
