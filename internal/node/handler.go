@@ -3,9 +3,11 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"assay/internal/api"
@@ -77,9 +79,13 @@ func Listen(addr, token string) (net.Listener, error) {
 		return nil, err
 	}
 	l, err := net.Listen("tcp", addr)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, assay.Errorf(assay.CodeUnavailable, "listen on %s: %w", addr, err).
 			WithHint("another program has this address: --listen 127.0.0.1:0 takes a free one")
+	case err != nil:
+		return nil, assay.Errorf(assay.CodeInvalid, "listen on %s: %w", addr, err).
+			WithHint("give a host of this machine and a port from 0 to 65535 that you may open, for instance 127.0.0.1:7171")
 	}
 	return l, nil
 }
