@@ -18,7 +18,7 @@ var checks = [...]struct{ format, query string }{
 		WHERE r.phase IN ('grading', 'finishing')) x WHERE have <> planned`},
 	{"run r%s is %s and still has %s pending items",
 		`SELECT r.id, r.state, count(*) FROM runs r JOIN items i ON i.run_id = r.id AND i.state = 'pending'
-		WHERE r.state IN ('completed', 'cancelled') GROUP BY r.id`},
+		WHERE r.state NOT IN ('queued', 'running', 'paused') GROUP BY r.id`},
 	{"item %s of run r%s has a state that does not exist: %s",
 		`SELECT seq, run_id, state FROM items WHERE state NOT IN ('pending', 'graded', 'errored', 'ungradable', 'cancelled', 'abandoned')`},
 	{"item %s of run r%s is graded without a stored verdict%s",

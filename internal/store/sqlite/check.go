@@ -18,7 +18,7 @@ var checks = [...]struct{ format, query string }{
 		WHERE r.phase IN ('grading', 'finishing') AND have <> r.planned`},
 	{"run r%v is %v and still has %v pending items",
 		`SELECT r.id, r.state, count(*) FROM runs r JOIN items i ON i.run_id = r.id AND i.state = 'pending'
-		WHERE r.state IN ('completed', 'cancelled') GROUP BY r.id`},
+		WHERE r.state NOT IN ('queued', 'running', 'paused') GROUP BY r.id`},
 	{"item %v of run r%v has a state that does not exist: %v",
 		`SELECT seq, run_id, state FROM items WHERE state NOT IN ('pending', 'graded', 'errored', 'ungradable', 'cancelled', 'abandoned')`},
 	{"item %v of run r%v is graded without a stored verdict%v",
