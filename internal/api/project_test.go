@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -60,6 +61,18 @@ func TestRekeying(t *testing.T) {
 	if got := arms(t, w); got["a"] != 1250 || got["b"] != 1250 {
 		t.Fatalf("arms %v", got)
 	}
+	w.judge.open()
+	few, old := 3, good()
+	old.PerStratum = &few
+	g, err := w.socket.Grade(ctx, "default", old, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended(t, w.socket, g.ID)
+	before, err := w.socket.Run(ctx, g.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	group, zone := "group", "Pacific/Kiritimati" // 14 h ahead: noon is the next day
 	p, err := w.socket.PatchProject(ctx, "default", api.SettingsPatch{ArmKey: &group, Zone: &zone})
 	if err != nil || p.Rekeying || p.Totals.Sessions != 2500 {
@@ -71,6 +84,9 @@ func TestRekeying(t *testing.T) {
 	page, err := w.socket.Sessions(ctx, "default", api.SessionQuery{}, store.Page{Limit: 1})
 	if err != nil || page.Items[0].Day != "2026-07-02" {
 		t.Errorf("%+v, %v", page, err)
+	}
+	if after, err := w.socket.Run(ctx, g.ID); err != nil || !reflect.DeepEqual(after, before) || after.Spec.Settings.Zone != "UTC" || len(after.Strata) == 0 {
+		t.Errorf("a run keeps what it was planned with: %+v, before %+v (%v)", after, before, err)
 	}
 	empty := ""
 	if _, err = w.socket.PatchProject(ctx, "default", api.SettingsPatch{ArmKey: &empty}); err != nil {

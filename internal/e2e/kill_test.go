@@ -54,9 +54,7 @@ func TestKillNine(t *testing.T) {
 		}
 		repeated := onlyCutCallsRepeat(t, w.model.Records(), died)
 		checkTotals(t, w, v.Spend, repeated)
-		if out := w.ok("doctor"); out == "" {
-			t.Error("doctor says nothing")
-		}
+		w.ok("doctor") // it fails when a standing check finds anything
 	})
 }
 

@@ -75,11 +75,7 @@ func TestTauBench(t *testing.T) {
 				t.Errorf("the report does not say %q:\n%s", want, report)
 			}
 		}
-		for _, finding := range strings.Split(w.ok("doctor"), "\n") {
-			if strings.Contains(finding, "broken") {
-				t.Error(finding)
-			}
-		}
+		w.ok("doctor") // it fails when a standing check finds anything
 	})
 }
 
