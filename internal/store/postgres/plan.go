@@ -105,7 +105,7 @@ func (p plans) Finish(ctx context.Context, f store.Fence, want int64, now time.T
 			return assay.Errorf(assay.CodeRefused, "run %s has %d items where its plan asks for %d", f.Run, have, want).
 				WithHint("this is a fault of the program; start a new run and report it")
 		}
-		_, err := t.exec(ctx, "UPDATE runs SET revision = revision + 1, phase = 'grading', planned = $2, heartbeat_at = $3, progress_at = $3 WHERE id = $1",
+		_, err := t.exec(ctx, "UPDATE runs SET revision = revision + 1, phase = 'grading', sentence = '', planned = $2, heartbeat_at = $3, progress_at = $3 WHERE id = $1",
 			f.Run, want, now)
 		return err
 	})

@@ -114,7 +114,7 @@ func (p plans) Finish(ctx context.Context, f store.Fence, want int64, now time.T
 		if have != want {
 			return assay.Errorf(assay.CodeRefused, "run %s has %d items where its plan asks for %d", f.Run, have, want)
 		}
-		_, err := t.exec("UPDATE runs SET phase = ?, planned = ?, heartbeat_at = ?, progress_at = ?, revision = revision + 1 WHERE id = ?",
+		_, err := t.exec("UPDATE runs SET phase = ?, sentence = '', planned = ?, heartbeat_at = ?, progress_at = ?, revision = revision + 1 WHERE id = ?",
 			assay.PhaseGrading, want, now, now, f.Run)
 		return err
 	})

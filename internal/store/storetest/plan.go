@@ -80,9 +80,11 @@ func testPlan(w *world) {
 	equal(w, "phase", w.get(f.Run).Phase, assay.PhasePlanning)
 	w.ok(w.Plans().PutItems(w.ctx, f, items[2:], at(3)))
 	w.code(noHint(w.Plans().Finish(w.ctx, f, 2, at(3))), assay.CodeRefused)
+	w.change(f.Run, store.Change{From: active, To: assay.RunRunning, Phase: assay.PhasePlanning, Sentence: "planning"})
 	w.ok(w.Plans().Finish(w.ctx, f, 3, at(3)))
 	run = w.get(f.Run)
 	equal(w, "run", []any{run.Phase, run.Planned, run.State}, []any{assay.PhaseGrading, int64(3), assay.RunRunning})
+	equal(w, "the sentence of the planning", run.Sentence, "")
 
 	empty := w.takeUp(w.create(w.newRun()).ID, 0, false)
 	w.ok(w.Plans().PutStrata(w.ctx, empty, nil, 0, left))
