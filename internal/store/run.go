@@ -63,7 +63,7 @@ type Ask int
 const (
 	AskCancel    Ask = iota // sets cancel_requested_at once
 	AskCancelNow            // likewise, and cancel_now
-	AskPause
+	AskPause                // a run that paused by itself and would wake stays paused
 	AskEnd
 )
 

@@ -100,7 +100,7 @@ func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.T
 	case store.AskCancelNow:
 		set, unless = "cancel_requested_at = coalesce(cancel_requested_at, $2), cancel_now = true", "cancel_requested_at IS NOT NULL AND cancel_now"
 	case store.AskPause:
-		set, unless = "pause_requested_at = $2", "pause_requested_at IS NOT NULL"
+		set, unless = "pause_requested_at = $2, wake_at = CASE WHEN state = 'paused' THEN NULL ELSE wake_at END", "pause_requested_at IS NOT NULL"
 	case store.AskEnd:
 		set, unless = "end_requested_at = $2", "end_requested_at IS NOT NULL"
 	default:

@@ -44,7 +44,7 @@ func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.T
 			_, err = t.exec(`UPDATE runs SET cancel_requested_at = coalesce(cancel_requested_at, ?), cancel_now = 1, revision = revision + 1
 				WHERE id = ? AND (cancel_requested_at IS NULL OR NOT cancel_now)`, now, id)
 		case store.AskPause:
-			_, err = t.exec("UPDATE runs SET pause_requested_at = ?, revision = revision + 1 WHERE id = ? AND pause_requested_at IS NULL", now, id)
+			_, err = t.exec("UPDATE runs SET pause_requested_at = ?, wake_at = CASE WHEN state = 'paused' THEN NULL ELSE wake_at END, revision = revision + 1 WHERE id = ? AND pause_requested_at IS NULL", now, id)
 		case store.AskEnd:
 			_, err = t.exec("UPDATE runs SET end_requested_at = ?, revision = revision + 1 WHERE id = ? AND end_requested_at IS NULL", now, id)
 		default:

@@ -121,6 +121,12 @@ func testAsks(w *world) {
 	}
 	equal(w, "pause", ask(store.AskPause, 1).PauseRequestedAt, ptr(at(1)))
 	equal(w, "pause again", ask(store.AskPause, 2).PauseRequestedAt, ptr(at(1)))
+	wakes := w.create(w.newRun())
+	w.takeUp(wakes.ID, 0, false)
+	w.change(wakes.ID, store.Change{From: active, To: assay.RunPaused, Reason: assay.ReasonRateLimited, Sentence: "s", WakeAt: ptr(at(9))})
+	held, err := w.Runs().Ask(w.ctx, wakes.ID, store.AskPause, at(1))
+	w.ok(err)
+	equal(w, "pause of a run that would wake", []any{held.State, held.WakeAt == nil}, []any{assay.RunPaused, true})
 	equal(w, "end", ask(store.AskEnd, 3).EndRequestedAt, ptr(at(3)))
 	equal(w, "end again", ask(store.AskEnd, 4).EndRequestedAt, ptr(at(3)))
 	got := ask(store.AskCancel, 5)
@@ -129,7 +135,7 @@ func testAsks(w *world) {
 	got = ask(store.AskCancelNow, 7)
 	equal(w, "cancel now", []any{got.CancelRequestedAt, got.CancelNow}, []any{ptr(at(5)), true})
 	equal(w, "a cancel takes no now back", ask(store.AskCancel, 8), got)
-	_, err := w.Runs().Ask(w.ctx, 1<<40, store.AskCancel, at(1))
+	_, err = w.Runs().Ask(w.ctx, 1<<40, store.AskCancel, at(1))
 	w.code(err, assay.CodeNotFound)
 }
 
