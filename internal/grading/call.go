@@ -8,7 +8,6 @@ import (
 	"assay/internal/assay"
 	"assay/internal/engine"
 	"assay/internal/judge"
-	"assay/internal/store"
 )
 
 // flight is an item whose attempt is open.
@@ -16,6 +15,7 @@ type flight struct {
 	item       assay.Item
 	attempt    assay.Attempt
 	unreadable *judge.Reply
+	shelf      *shelf // where its body is being read
 }
 
 // result is a flight that ended. A call that never left has no CallAt in its reply.
@@ -26,7 +26,9 @@ type result struct {
 
 // call makes one call and reports how it ended, always.
 func (l *loop) call(f flight) {
-	l.results <- result{f, l.ask(f)}
+	reply := l.ask(f)
+	f.shelf = nil // bodies are large, and results wait
+	l.results <- result{f, reply}
 }
 
 // keep takes an opened call back.
@@ -40,7 +42,7 @@ func (l *loop) ask(f flight) judge.Reply {
 	q := judge.Question{Repeat: f.item.Repeat, Unreadable: f.unreadable}
 	if j.NeedsBody() {
 		var err error
-		if q.Session, q.Content, err = l.read(f.item.Content); err != nil {
+		if q.Session, q.Content, err = l.g.read(l.calls, f.shelf, f.item.Content); err != nil {
 			return noBody(err)
 		}
 		if q.Session.Empty() {
@@ -52,24 +54,6 @@ func (l *loop) ask(f flight) judge.Reply {
 	}
 	return j.Ask(l.calls, q)
 }
-
-// read loads and unpacks one session.
-func (l *loop) read(key assay.ContentKey) (*assay.Session, assay.Hash, error) {
-	l.g.reading <- struct{}{}
-	defer func() { <-l.g.reading }()
-	body, hash, err := l.g.o.Store.Bodies().Get(l.calls, key)
-	if err != nil {
-		return nil, "", err
-	}
-	s, err := store.DecodeBody(body)
-	if err != nil {
-		return nil, "", errors.Join(errUnreadable, err)
-	}
-	return s, hash, nil
-}
-
-// errUnreadable marks a body that is stored but cannot be unpacked: no retry helps.
-var errUnreadable = errors.New("the stored session cannot be read")
 
 func noBody(err error) judge.Reply {
 	switch {

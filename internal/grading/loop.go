@@ -195,6 +195,7 @@ func (l *loop) commit() error {
 	if !l.failing.IsZero() && time.Since(l.lastRow) < storeRetry {
 		return nil
 	}
+	l.shelve()
 	before := time.Now()
 	l.batch.Now = l.g.o.Now()
 	control, err := l.g.o.Store.Items().Commit(context.WithoutCancel(l.stop), l.fence, l.batch)
@@ -211,6 +212,7 @@ func (l *loop) commit() error {
 			go l.call(f)
 		}
 	}
+	clear(l.opened)
 	l.opened = l.opened[:0]
 	return nil
 }

@@ -94,6 +94,15 @@ type Totals struct {
 type Bodies interface {
 	// Get returns the compressed body and its hash; CodeNotFound when it was erased.
 	Get(ctx context.Context, key assay.ContentKey) (body []byte, hash assay.Hash, err error)
+	// Load reads many at once, in one query, and stops after the one that passes limit bytes. What is
+	// erased and what came after the limit is not in the answer: ask for it with Get.
+	Load(ctx context.Context, keys []assay.ContentKey, limit int) (map[assay.ContentKey]Body, error)
+}
+
+// Body is a compressed text and its hash.
+type Body struct {
+	Text []byte
+	Hash assay.Hash
 }
 
 // Imports

@@ -2,8 +2,10 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"assay/internal/assay"
+	"assay/internal/store"
 )
 
 type bodies struct{ *Store }
@@ -20,3 +22,35 @@ func (b bodies) Get(ctx context.Context, key assay.ContentKey) (body []byte, has
 	})
 	return body, hash, err
 }
+
+func (b bodies) Load(ctx context.Context, keys []assay.ContentKey, limit int) (map[assay.ContentKey]store.Body, error) {
+	found := make(map[assay.ContentKey]store.Body, len(keys))
+	ids := make([]int64, len(keys))
+	for i, key := range keys {
+		ids[i] = int64(key)
+	}
+	err := b.read(ctx, func(ctx context.Context, c conn) error {
+		clear(found)
+		size := 0
+		var key int64
+		var text []byte
+		var hash assay.Hash
+		err := c.each(ctx, func() error {
+			found[assay.ContentKey(key)] = store.Body{Text: text, Hash: hash}
+			if size += len(text); size > limit {
+				return errEnough
+			}
+			text = nil
+			return nil
+		}, "SELECT b.content_id, b.body, c.hash FROM bodies b JOIN contents c ON c.id = b.content_id WHERE b.content_id = ANY($1)",
+			[]any{ids}, &key, &text, textTo(&hash))
+		if errors.Is(err, errEnough) {
+			err = nil
+		}
+		return err
+	})
+	return found, err
+}
+
+// errEnough ends a query whose answer is long enough.
+var errEnough = errors.New("enough was read")

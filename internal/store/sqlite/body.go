@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 
 	"assay/internal/assay"
+	"assay/internal/store"
 )
 
 type bodies struct{ s *Store }
@@ -20,4 +22,29 @@ func (b bodies) Get(ctx context.Context, key assay.ContentKey) (body []byte, has
 		return err
 	})
 	return body, hash, err
+}
+
+func (b bodies) Load(ctx context.Context, keys []assay.ContentKey, limit int) (map[assay.ContentKey]store.Body, error) {
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return nil, assay.Errorf(assay.CodeInternal, "load bodies: %w", err)
+	}
+	found := make(map[assay.ContentKey]store.Body, len(keys))
+	err = b.s.read.do(ctx, func(c *conn) error {
+		size := 0
+		err := c.query(ctx, func(r row) error {
+			body := store.Body{Text: r.blob(1), Hash: assay.Hash(r.text(2))}
+			found[assay.ContentKey(r.int(0))] = body
+			if size += len(body.Text); size > limit {
+				return errStop
+			}
+			return nil
+		}, `SELECT b.content_id, b.body, c.hash FROM json_each(?) k CROSS JOIN bodies b ON b.content_id = k.value
+			JOIN contents c ON c.id = b.content_id`, string(list))
+		if err == errStop {
+			err = nil
+		}
+		return err
+	})
+	return found, err
 }

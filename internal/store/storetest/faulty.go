@@ -109,6 +109,10 @@ func (b faultyBodies) Get(ctx context.Context, key assay.ContentKey) ([]byte, as
 	return body, hash, err
 }
 
+func (b faultyBodies) Load(ctx context.Context, keys []assay.ContentKey, limit int) (map[assay.ContentKey]store.Body, error) {
+	return call(b.f, "Bodies.Load", func() (map[assay.ContentKey]store.Body, error) { return b.Bodies.Load(ctx, keys, limit) })
+}
+
 type faultyRuns struct {
 	store.Runs
 	f *Faulty

@@ -73,6 +73,21 @@ func testSessions(t *testing.T, open opener) {
 				equal(w, "hash", hash, assay.Hash(want.text))
 			}
 		}},
+		{"many bodies at once", func(w *world) {
+			w.put(session("u", "s", "one"), session("u", "t", "two"), session("u", "v", "three"))
+			s, t, v := w.head("u", "s").Content, w.head("u", "t").Content, w.head("u", "v").Content
+			got, err := w.Bodies().Load(w.ctx, []assay.ContentKey{t, 1 << 40, s, t}, 1<<20)
+			w.ok(err)
+			equal(w, "bodies, the missing one left out", got, map[assay.ContentKey]store.Body{
+				s: {Text: []byte("body one"), Hash: "one"}, t: {Text: []byte("body two"), Hash: "two"},
+			})
+			got, err = w.Bodies().Load(w.ctx, []assay.ContentKey{s, t, v}, 10)
+			w.ok(err)
+			equal(w, "bodies until more than 10 bytes are read", len(got), 2)
+			got, err = w.Bodies().Load(w.ctx, nil, 10)
+			w.ok(err)
+			equal(w, "of no keys", len(got), 0)
+		}},
 		{"a batch is stored whole or not", func(w *world) {
 			_, err := w.Sessions().Put(w.ctx, 1<<40, 0, []store.NewSession{session("u", "s", "c")}, start)
 			w.code(err, assay.CodeNotFound)
