@@ -13,6 +13,7 @@ import (
 	"assay/internal/engine"
 	"assay/internal/judge"
 	"assay/internal/store"
+	"assay/internal/store/sqlite"
 )
 
 // The limit holds, also after it was lowered: then no call starts until fewer than the new limit are
@@ -345,4 +346,29 @@ func TestSingleJoinsAndReuses(t *testing.T) {
 			t.Errorf("third request: %+v, %d more calls", c, w.judge.calls.Load()-calls)
 		}
 	})
+}
+
+// A process that is told to stop gives calls in flight their grace; one that hangs is cut then, and
+// its item goes back.
+func TestAHangingCallIsCutAfterTheGrace(t *testing.T) {
+	t.Parallel() // it waits for the grace
+	s, err := sqlite.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	w := newWorld(t, s, 5)
+	w.judge.script(held(nil))
+	stop := w.drive()
+	id := w.grade(engine.GradeRequest{Concurrency: ptr(2)}).ID
+	w.eventually(func() bool { return w.judge.flying.Load() == 2 })
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took < engine.StopGrace-time.Second || took > engine.StopGrace+5*time.Second {
+		t.Errorf("it stopped after %s, the grace is %s", took, engine.StopGrace)
+	}
+	run := w.run(id)
+	if c := w.counts(id); run.State != assay.RunQueued || run.Reason != assay.ReasonStopped || c.Pending != 5 || c.InFlight != 0 {
+		t.Errorf("%s %s %+v", run.State, run.Reason, c)
+	}
 }
