@@ -45,3 +45,38 @@ func TestHowLongAVerdictIsReused(t *testing.T) {
 		}
 	})
 }
+
+// A session that was not settled when a window was graded is told of, and is graded exactly once by
+// the runs after it.
+func TestALateFinisherIsGradedOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, 10)
+		settings := w.project.Settings
+		settings.Settle = 500 * time.Millisecond
+		var err error
+		if w.project, err = s.Projects().Update(t.Context(), w.project.ID, settings, false); err != nil {
+			t.Fatal(err)
+		}
+		body, hash, size, err := store.EncodeBody(&assay.Session{UserID: "late", SessionID: "s", Turns: []assay.Turn{{Messages: []assay.Message{{Role: assay.RoleUser, Content: "x"}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := utcNow()
+		head := assay.Head{UserID: "late", SessionID: "s", ContentHash: hash, BodyBytes: size, StartedAt: &last, SettleFrom: &last, Day: last.Format(time.DateOnly), Arm: "a"}
+		if _, err := s.Sessions().Put(t.Context(), w.project.ID, 0, []store.NewSession{{Head: head, Body: body}}, last); err != nil {
+			t.Fatal(err)
+		}
+		w.drive()
+		first := w.until(w.grade(engine.GradeRequest{}).ID, assay.RunCompleted)
+		if c := w.counts(first.ID); c.Graded != 10 || first.Left.Unsettled != 1 {
+			t.Errorf("while it was not settled: %+v, %+v left out", c, first.Left)
+		}
+		<-time.After(settings.Settle)
+		for round, calls := range []int64{11, 11} {
+			run := w.until(w.grade(engine.GradeRequest{}).ID, assay.RunCompleted)
+			if c := w.counts(run.ID); c.Graded != 11 || w.judge.calls.Load() != calls || run.Left.Unsettled != 0 {
+				t.Errorf("round %d: %+v after %d calls, %+v left out", round, c, w.judge.calls.Load(), run.Left)
+			}
+		}
+	})
+}
