@@ -35,6 +35,9 @@ const (
 
 // judgeOf looks at a reply for causes to pause. The first one found stays.
 func (l *loop) judgeOf(reply judge.Reply, now time.Time) {
+	if reply.HTTPStatus != 0 && reply.Class != assay.ClassUnreachable {
+		l.streak.unreachable = 0 // somebody answers there
+	}
 	switch reply.Class {
 	case assay.ClassNone:
 		l.streak = streak{}

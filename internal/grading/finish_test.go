@@ -20,7 +20,6 @@ func TestWhatPauses(t *testing.T) {
 		}
 		return calls
 	}
-	then := func(calls []call, more ...call) []call { return append(calls, more...) }
 	for name, c := range map[string]struct {
 		calls  []call
 		reason assay.Reason
@@ -32,17 +31,22 @@ func TestWhatPauses(t *testing.T) {
 		"no budget":                        {every(1, 0, assay.ClassBudget), assay.Reason(assay.ClassBudget), false},
 		"nobody answers":                   {every(6, time.Second, assay.ClassUnreachable), assay.Reason(assay.ClassUnreachable), true},
 		"nobody answers for a moment":      {every(100, time.Millisecond, assay.ClassUnreachable), "", false},
-		"nobody answers, then somebody":    {then(every(5, time.Second, assay.ClassUnreachable), call{assay.ClassNone, 5 * time.Second}, call{assay.ClassUnreachable, 6 * time.Second}), "", false},
+		"nobody answers, then somebody":    {append(every(5, time.Second, assay.ClassUnreachable), call{assay.ClassNone, 5 * time.Second}, call{assay.ClassUnreachable, 6 * time.Second}), "", false},
+		"nobody answers now and then":      {append(every(4, time.Second, assay.ClassUnreachable), call{assay.ClassProviderError, 4 * time.Second}, call{assay.ClassUnreachable, 5 * time.Second}, call{assay.ClassUnreachable, 6 * time.Second}), "", false},
 		"limited for half an hour":         {every(31, time.Minute, assay.ClassRateLimited), assay.ReasonRateLimited, true},
 		"limited for less":                 {every(30, time.Minute, assay.ClassRateLimited), "", false},
-		"limited with a success":           {then(every(29, time.Minute, assay.ClassRateLimited), call{assay.ClassNone, 29 * time.Minute}, call{assay.ClassRateLimited, 31 * time.Minute}), "", false},
+		"limited with a success":           {append(every(29, time.Minute, assay.ClassRateLimited), call{assay.ClassNone, 29 * time.Minute}, call{assay.ClassRateLimited, 31 * time.Minute}), "", false},
 		"what breaks single items":         {every(100, time.Minute, assay.ClassProviderError), "", false},
 		"the first cause is the one given": {[]call{{assay.ClassQuota, 0}, {assay.ClassBadCredentials, 0}}, assay.Reason(assay.ClassQuota), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &loop{}
 			for _, call := range c.calls {
-				l.judgeOf(judge.Reply{Class: call.class, Error: "because"}, noon.Add(call.after))
+				reply := judge.Reply{Class: call.class, Error: "because"}
+				if call.class == assay.ClassProviderError {
+					reply.HTTPStatus = 500
+				}
+				l.judgeOf(reply, noon.Add(call.after))
 			}
 			switch {
 			case c.reason == "":
