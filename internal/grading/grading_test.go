@@ -232,3 +232,27 @@ func TestRetryGradesWhatIsLeft(t *testing.T) {
 		}
 	})
 }
+
+// A forced run that left items behind may be retried twice: the second retry adopts what the first
+// one bought, and nothing older.
+func TestForcedRunRetriedTwicePaysOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, 12)
+		w.drive()
+		w.until(w.grade(engine.GradeRequest{}).ID, assay.RunCompleted) // verdicts that are too old to adopt
+		w.judge.script(func(context.Context, judge.Question, int) judge.Reply { return failing(assay.ClassRefused) })
+		forced := w.until(w.grade(engine.GradeRequest{Force: true, Repeats: 2}).ID, assay.RunFailed)
+		w.judge.script(nil)
+		for i, want := range []int64{24, 0} {
+			calls := w.judge.calls.Load()
+			retry, _, err := w.engine.Retry(t.Context(), forced.ID, "me", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.until(retry.ID, assay.RunCompleted)
+			if c := w.counts(retry.ID); c.Graded != 24 || w.judge.calls.Load()-calls != want {
+				t.Errorf("retry %d: %+v, %d calls, want %d", i+1, c, w.judge.calls.Load()-calls, want)
+			}
+		}
+	})
+}

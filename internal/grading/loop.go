@@ -247,7 +247,7 @@ func (l *loop) survive(err error) error {
 	}
 	if l.failing.IsZero() {
 		l.failing = time.Now()
-		l.g.o.Log.Warn("read or write run; trying again", "run", l.ID.String(), "error", err)
+		l.g.o.Log.Error("read or write run; no new call starts until it can be", "run", l.ID.String(), "error", err)
 	}
 	if !l.graceEnds.IsZero() && time.Now().After(l.graceEnds) {
 		return err

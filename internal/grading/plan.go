@@ -79,24 +79,27 @@ func (r *run) planRetry(ctx context.Context) error {
 	return w.finish()
 }
 
-// adoptStored gives items of a retry the verdicts that other runs stored since they ended without one.
+// adoptStored gives items of a retry the verdicts that other runs stored since they ended without one:
+// retried twice, nothing is paid twice. Of a forced run only what was stored since that run was asked
+// for will do.
 func (r *run) adoptStored(ctx context.Context, items []assay.Item) error {
-	for i := range r.Spec.Judges {
-		var picks []pick
-		for _, it := range items {
-			if it.Judge == i {
-				picks = append(picks, pick{content: it.Content})
-			}
-		}
-		if len(picks) == 0 {
-			continue
-		}
-		found, err := r.g.reusable(ctx, r.ProjectID, r.Spec, i, picks, r.CreatedAt)
+	type question struct{ judge, repeat int }
+	asked := map[question][]pick{}
+	for _, it := range items {
+		q := question{it.Judge, it.Repeat}
+		asked[q] = append(asked[q], pick{content: it.Content})
+	}
+	var floor time.Time
+	if !reuses(r.Spec) {
+		floor = r.AsOf
+	}
+	for q, picks := range asked {
+		found, err := r.g.reusable(ctx, r.ProjectID, r.Spec.Judges[q.judge], q.repeat, picks, r.CreatedAt, floor)
 		if err != nil {
 			return err
 		}
 		for k := range items {
-			if old, ok := found[items[k].Content]; ok && items[k].Judge == i {
+			if old, ok := found[items[k].Content]; ok && q == (question{items[k].Judge, items[k].Repeat}) {
 				adopt(&items[k], old)
 			}
 		}
@@ -122,8 +125,11 @@ func (w *planWriter) picks(part []pick) error {
 	spec := w.run.Spec
 	found := make([]map[assay.ContentKey]store.Reuse, len(spec.Judges))
 	for i := range spec.Judges {
+		if !reuses(spec) {
+			break
+		}
 		var err error
-		if found[i], err = w.run.g.reusable(w.ctx, w.run.ProjectID, spec, i, part, w.run.AsOf); err != nil {
+		if found[i], err = w.run.g.reusable(w.ctx, w.run.ProjectID, spec.Judges[i], 0, part, w.run.AsOf, time.Time{}); err != nil {
 			return err
 		}
 	}

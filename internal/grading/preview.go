@@ -23,10 +23,13 @@ func (g *Grader) Preview(ctx context.Context, p assay.Project, q engine.GradeReq
 		Spec: r.spec, AsOf: now, Strata: d.strata, Eligible: d.eligible, Sampled: sampled,
 		Items: sampled * int64(len(r.spec.Judges)) * int64(r.spec.Repeats), Excluded: d.left,
 	}
-	for i, j := range r.spec.Judges {
+	for _, j := range r.spec.Judges {
 		reused := int64(0)
 		for part := range chunks(d.picks) {
-			found, err := g.reusable(ctx, p.ID, r.spec, i, part, now)
+			if !reuses(r.spec) {
+				break
+			}
+			found, err := g.reusable(ctx, p.ID, j, 0, part, now, time.Time{})
 			if err != nil {
 				return engine.Preview{}, err
 			}

@@ -159,14 +159,17 @@ func (n *Node) drive(ctx context.Context, own store.Ownership) {
 
 // standBy tries to own until it does; nil means that ctx ended.
 func (n *Node) standBy(ctx context.Context) (store.Ownership, *socket) {
+	failing := false // said once per outage
 	for pause(ctx, tryEvery) {
 		own, err := n.store.Owner().TryOwn(ctx)
 		if err != nil {
-			if !errors.Is(err, context.Canceled) {
-				n.cfg.Log.Warn("try to own", "error", err)
+			if !failing && !errors.Is(err, context.Canceled) {
+				n.cfg.Log.Warn("try to own; goes on trying", "error", err)
 			}
+			failing = true
 			continue
 		}
+		failing = false
 		if own == nil {
 			continue
 		}
