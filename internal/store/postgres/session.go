@@ -95,6 +95,12 @@ func (s sessions) Count(ctx context.Context, project assay.ProjectID) (t store.T
 // snapshot lends a connection whose statements all see one state of the database and may take long.
 // f is not run again.
 func (s *Store) snapshot(ctx context.Context, f func(conn) error) error {
+	select {
+	case s.long <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-s.long }()
 	c, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return translate(ctx, acquireError(err))

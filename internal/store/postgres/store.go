@@ -16,6 +16,7 @@ import (
 // Store is one database.
 type Store struct {
 	pool   *pgxpool.Pool
+	long   chan struct{} // held while a snapshot is read
 	where  string
 	schema int64
 }
@@ -58,6 +59,9 @@ func Open(ctx context.Context, databaseURL string) (*Store, error) {
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, translate(ctx, err)
 	}
+	// Who reads a snapshot may use the store meanwhile: planning stores a heartbeat. Were all connections
+	// held so, all would wait for one more.
+	s.long = make(chan struct{}, max(1, config.MaxConns/2))
 	return s, nil
 }
 

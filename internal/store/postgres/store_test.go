@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"assay/internal/assay"
 	"assay/internal/store"
@@ -83,4 +85,28 @@ func TestTextsAreCleanedWhereverTheyAreWrittenOrLookedFor(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Unit != cleaned || list[0].Findings[0].Reason != cleaned || list[0].Model != cleaned {
 		t.Errorf("%+v %v", list, err)
 	}
+}
+
+// Scans whose callbacks use the store must not take each other's connections.
+func TestScansThatUseTheStoreGoOn(t *testing.T) {
+	s := open(t, pgtest.Database(t)+"&pool_max_conns=4")
+	f := planned(t, s, 20)
+	run, err := s.Runs().Get(t.Context(), f.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			if err := s.Sessions().Scan(ctx, run.ProjectID, store.SessionQuery{}, func(*store.FrameRow) error {
+				_, err := s.Runs().Beat(ctx, f, t0)
+				return err
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
