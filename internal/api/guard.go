@@ -61,7 +61,8 @@ func (g *guard) check(w http.ResponseWriter, r *http.Request) *Problem {
 			WithHint("address the server by localhost or by the address that it listens on, or name the host with --host"))
 	}
 	if g.foreign(r) {
-		return problemOf(assay.Errorf(assay.CodeForbidden, "a page of another origin may not use this server"))
+		return problemOf(assay.Errorf(assay.CodeForbidden, "a page of another origin may not use this server").
+			WithHint("open the server's own page, or use the API from a program"))
 	}
 	if g.options.Token != "" && r.URL.Path != "/healthz" && !g.knows(r) {
 		w.Header().Add("WWW-Authenticate", `Bearer realm="assay"`)

@@ -58,7 +58,8 @@ func (g *Grader) Retry(ctx context.Context, of assay.Run, by string, now time.Ti
 		return store.NewRun{}, err
 	}
 	if left == 0 {
-		return store.NewRun{}, assay.Errorf(assay.CodeRefused, "run %s left nothing to retry: no item is errored, cancelled or abandoned", of.ID)
+		return store.NewRun{}, assay.Errorf(assay.CodeRefused, "run %s left nothing to retry: no item is errored, cancelled or abandoned", of.ID).
+			WithHint("`assay grade --force` grades again what has a verdict")
 	}
 	return store.NewRun{
 		Project: of.ProjectID, Kind: assay.RunGrade, Spec: of.Spec, Concurrency: of.Concurrency, By: by, RetryOf: of.ID,
@@ -145,7 +146,7 @@ func (g *Grader) resolveJudges(ctx context.Context, p assay.Project, q engine.Gr
 	}
 	for i, name := range q.Judges {
 		if slices.Contains(q.Judges[:i], name) {
-			return assay.Errorf(assay.CodeInvalid, "judge %s is named twice", name)
+			return assay.Errorf(assay.CodeInvalid, "judge %s is named twice", name).WithHint("name it once; `--repeat` grades each session more than once")
 		}
 		j, v, err := g.o.Store.Judges().Get(ctx, p.ID, name)
 		if assay.CodeOf(err) == assay.CodeNotFound && g.o.Builtin != nil {
