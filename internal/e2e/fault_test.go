@@ -86,8 +86,13 @@ func TestRetryAfter(t *testing.T) {
 		w.ok("judge", "apply", w.judge("j"))
 		began := time.Now()
 		w.ok("grade", "--judge", "j", "--concurrency", "5")
-		if v := w.view("r1"); v.Counts.Graded != items || v.Counts.ByClass[assay.ClassRateLimited] != 0 {
+		v := w.view("r1")
+		if v.Counts.Graded != items || v.Counts.ByClass[assay.ClassRateLimited] != 0 {
 			t.Errorf("%+v", v.Counts)
+		}
+		// Every answer of the scripted model reports 16 cached and 4 reasoning tokens, a 429 none.
+		if u := v.Spend.Usage; v.Spend.Attempts != int64(w.model.Count()) || u.Cached != 16*items || u.Reasoning != 4*items || u.Input <= u.Cached || u.Output <= u.Reasoning {
+			t.Errorf("%+v for %d requests", v.Spend, w.model.Count())
 		}
 		for n, at := range calls {
 			for i := 1; i < len(at); i++ {
