@@ -49,7 +49,7 @@ func TestMoneyIsNeverZeroWhereNothingWasPriced(t *testing.T) {
 		spend assay.Spend
 		want  string
 	}{
-		{assay.Spend{Attempts: 3}, "unknown"},
+		{assay.Spend{Attempts: 3}, "0.0000"}, // rules: free, which is known
 		{assay.Spend{Attempts: 3, UnknownCosts: 3}, "unknown"},
 		{assay.Spend{Attempts: 3, CostMicros: 1_500_000, UnknownCosts: 1}, "unknown, at least 1.5000"},
 		{assay.Spend{Attempts: 3, CostMicros: 1_500_000, Unknown: 1}, "unknown, at least 1.5000"},

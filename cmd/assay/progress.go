@@ -143,14 +143,14 @@ func spendText(s assay.Spend) string {
 	return tokens + ", USD " + costText(s)
 }
 
-// costText is unknown where nothing was priced: 0 would be a claim.
+// costText is unknown where a call has no price: 0 would be a claim. Rules cost nothing, which is known.
 func costText(s assay.Spend) string {
 	known := fmt.Sprintf("%.4f", float64(s.CostMicros)/1e6)
 	switch {
+	case s.UnknownCosts == 0 && s.Unknown == 0:
+		return known
 	case s.CostMicros == 0:
 		return "unknown"
-	case s.UnknownCosts > 0 || s.Unknown > 0:
-		return "unknown, at least " + known
 	}
-	return known
+	return "unknown, at least " + known
 }

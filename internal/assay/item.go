@@ -125,5 +125,5 @@ type Spend struct {
 	Late         int64 `json:"late"`
 	Usage        Usage `json:"usage"`
 	CostMicros   int64 `json:"cost_micros"`
-	UnknownCosts int64 `json:"unknown_costs"` // attempts without a price; their cost is missing from CostMicros
+	UnknownCosts int64 `json:"unknown_costs"` // attempts without a price, open ones too; their cost is missing from CostMicros
 }

@@ -68,6 +68,16 @@ func (l *loop) pause(reason assay.Reason, reply judge.Reply, wake time.Duration)
 	}
 }
 
+// sleepers pauses a run of which nothing can happen for longer than a rate limit is waited for: a run
+// that waits until tomorrow should say so, and needs no driver meanwhile.
+func (l *loop) sleepers(now time.Time) {
+	at, asleep := l.queue.asleep()
+	if l.pausing != nil || !asleep || l.inflight+len(l.opened)+len(l.batch.Done) > 0 || at.Sub(now) < limitedFor {
+		return
+	}
+	l.pausing = &pausing{assay.ReasonRateLimited, fmt.Sprintf("the provider asked to wait until %s", at.UTC().Format("2006-01-02 15:04 UTC")), at.Sub(now)}
+}
+
 // finish decides what the run becomes when nothing is in flight. done is false when it goes on after
 // all: an ask was taken back, or rows hold items that the queue did not know.
 func (l *loop) finish() (done bool, err error) {

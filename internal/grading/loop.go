@@ -70,6 +70,7 @@ func (l *loop) carry() error {
 	}
 	for {
 		l.collect()
+		l.sleepers(l.g.o.Now())
 		draining := l.observe()
 		if !draining {
 			if err := l.survive(l.fill()); err != nil {

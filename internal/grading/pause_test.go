@@ -75,7 +75,7 @@ func TestCancelWhileEverythingWaits(t *testing.T) {
 	onEach(t, func(t *testing.T, s store.Store) {
 		w := newWorld(t, s, 30)
 		w.judge.script(func(context.Context, judge.Question, int) judge.Reply {
-			return judge.Reply{Class: assay.ClassRateLimited, Error: "429", RetryAfter: time.Hour}
+			return judge.Reply{Class: assay.ClassRateLimited, Error: "429", RetryAfter: 20 * time.Minute}
 		})
 		w.drive()
 		id := w.grade(engine.GradeRequest{}).ID
@@ -87,6 +87,25 @@ func TestCancelWhileEverythingWaits(t *testing.T) {
 		w.until(id, assay.RunCancelled)
 		if took := time.Since(began); took > 2*time.Second || w.judge.calls.Load() != 30 || w.counts(id).Cancelled != 30 {
 			t.Errorf("cancelled after %s and %d calls: %+v", took, w.judge.calls.Load(), w.counts(id))
+		}
+	})
+}
+
+// A run of which nothing can happen for hours pauses until then and says so, instead of looking alive.
+func TestLongRetryAfterPauses(t *testing.T) {
+	onEach(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, 10)
+		w.judge.script(func(_ context.Context, q judge.Question, _ int) judge.Reply {
+			if q.Session.UserID == "u1" {
+				return passing()
+			}
+			return judge.Reply{Class: assay.ClassRateLimited, Error: "429", RetryAfter: 3 * time.Hour}
+		})
+		w.drive()
+		run := w.until(w.grade(engine.GradeRequest{}).ID, assay.RunPaused)
+		c := w.counts(run.ID)
+		if run.Reason != assay.ReasonRateLimited || run.WakeAt == nil || time.Until(*run.WakeAt) < 2*time.Hour || c.Graded != 1 || c.Waiting != 9 {
+			t.Errorf("%s until %v: %s, %+v", run.Reason, run.WakeAt, run.Sentence, c)
 		}
 	})
 }

@@ -109,6 +109,14 @@ func (q *queue) empty() bool {
 	return q.read && len(q.ready) == 0 && len(q.later) == 0 && len(q.suspects) == 0
 }
 
+// asleep says that every item waits for a time, and when the first may run.
+func (q *queue) asleep() (time.Time, bool) {
+	if !q.read || len(q.ready)+len(q.suspects) > 0 || len(q.later) == 0 {
+		return time.Time{}, false
+	}
+	return q.later[0].at(), true
+}
+
 // due is when the next item that waits may run.
 func (q *queue) due() (time.Time, bool) {
 	switch {

@@ -131,7 +131,7 @@ func (i items) Spend(ctx context.Context, run assay.RunID) (s assay.Spend, err e
 		_, err := c.first(ctx, `SELECT count(*), count(*) FILTER (WHERE status = 'unknown'), count(*) FILTER (WHERE late),
 			coalesce(bool_or(usage_known), false), coalesce(sum(input), 0)::bigint, coalesce(sum(cached), 0)::bigint,
 			coalesce(sum(output), 0)::bigint, coalesce(sum(reasoning), 0)::bigint, coalesce(sum(cost_micros), 0)::bigint,
-			count(*) FILTER (WHERE cost_micros IS NULL AND status <> 'open') FROM attempts
+			count(*) FILTER (WHERE cost_micros IS NULL) FROM attempts
 			WHERE run_id = $1 AND NOT (status = 'done' AND call_at IS NULL)`, []any{run},
 			&s.Attempts, &s.Unknown, &s.Late, &s.Usage.Known, &s.Usage.Input, &s.Usage.Cached, &s.Usage.Output, &s.Usage.Reasoning,
 			&s.CostMicros, &s.UnknownCosts)

@@ -119,7 +119,7 @@ func (i items) Spend(ctx context.Context, run assay.RunID) (n assay.Spend, err e
 			}
 			return nil
 		}, `SELECT count(*), sum(status = 'unknown'), sum(late), max(usage_known), sum(input), sum(cached), sum(output), sum(reasoning),
-			sum(cost_micros), sum(cost_micros IS NULL AND status <> 'open') FROM attempts
+			sum(cost_micros), sum(cost_micros IS NULL) FROM attempts
 			WHERE run_id = ? AND NOT (status = 'done' AND call_at IS NULL)`, run)
 		return err
 	})

@@ -31,6 +31,16 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
+// private makes a new database readable by its owner only, whatever the folder allows: transcripts are
+// in it. SQLite gives the files beside it the same mode.
+func private(file string) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return assay.Errorf(assay.CodeUnavailable, "open the database: %w", err).WithHint("the data folder must be writable; give another with --data")
+	}
+	return f.Close()
+}
+
 // Open opens dir/assay.db, making both when they are missing, and brings its schema up to date. Any
 // number of processes may do so at once.
 func Open(ctx context.Context, dir string) (*Store, error) {
@@ -40,6 +50,9 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, assay.Errorf(assay.CodeInvalid, "find data folder: %w", err)
+	}
+	if err := private(filepath.Join(dir, fileName)); err != nil {
+		return nil, err
 	}
 	// As durable as fsync, without the wait for the file's time stamps. Where it is unknown fsync stays.
 	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
