@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -63,10 +64,18 @@ func (a *app) printPlan(p engine.Preview) error {
 	if err := j.end(); err != nil {
 		return err
 	}
-	a.print("\nseed %s, days in %s, as of %s; retries come on top of the calls, USD is unknown\n",
-		p.Spec.Seed, p.Spec.Settings.Zone, moment(&p.AsOf, time.UTC))
+	a.print("\nseed %s, days in %s, as of %s; %s\n", p.Spec.Seed, p.Spec.Settings.Zone, moment(&p.AsOf, time.UTC), planCost(p))
 	a.printExcluded(p.Excluded)
 	return nil
+}
+
+// planCost says what the calls would cost, as far as that is known.
+func planCost(p engine.Preview) string {
+	priced := slices.ContainsFunc(p.Judges, func(j engine.JudgePreview) bool { return j.Kind != assay.JudgeRules && j.Calls > 0 })
+	if !priced {
+		return "USD 0.0000"
+	}
+	return "retries come on top of the calls, USD is unknown"
 }
 
 // printExcluded says which sessions were met but are not eligible.

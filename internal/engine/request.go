@@ -45,11 +45,12 @@ type Preview struct {
 
 // JudgePreview is one judge's part of a preview: Items = Reused + Calls.
 type JudgePreview struct {
-	Name    string     `json:"name"`
-	Version assay.Hash `json:"version"`
-	Items   int64      `json:"items"`
-	Reused  int64      `json:"reused"`
-	Calls   int64      `json:"calls"` // at least one call each; retries come on top
+	Name    string          `json:"name"`
+	Kind    assay.JudgeKind `json:"kind"`
+	Version assay.Hash      `json:"version"`
+	Items   int64           `json:"items"`
+	Reused  int64           `json:"reused"`
+	Calls   int64           `json:"calls"` // at least one call each; retries come on top
 }
 
 // Planner turns a request into a run to be accepted, or into a preview. grading implements it.

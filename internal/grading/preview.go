@@ -23,7 +23,7 @@ func (g *Grader) Preview(ctx context.Context, p assay.Project, q engine.GradeReq
 		Spec: r.spec, AsOf: now, Strata: d.strata, Eligible: d.eligible, Sampled: sampled,
 		Items: sampled * int64(len(r.spec.Judges)) * int64(r.spec.Repeats), Excluded: d.left,
 	}
-	for _, j := range r.spec.Judges {
+	for i, j := range r.spec.Judges {
 		reused := int64(0)
 		for part := range chunks(d.picks) {
 			if !reuses(r.spec) {
@@ -36,7 +36,7 @@ func (g *Grader) Preview(ctx context.Context, p assay.Project, q engine.GradeReq
 			reused += int64(len(found))
 		}
 		items := sampled * int64(r.spec.Repeats)
-		out.Judges = append(out.Judges, engine.JudgePreview{Name: j.Name, Version: j.Version, Items: items, Reused: reused, Calls: items - reused})
+		out.Judges = append(out.Judges, engine.JudgePreview{Name: j.Name, Kind: r.kinds[i], Version: j.Version, Items: items, Reused: reused, Calls: items - reused})
 	}
 	return out, nil
 }

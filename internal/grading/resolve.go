@@ -70,7 +70,8 @@ func (g *Grader) Retry(ctx context.Context, of assay.Run, by string, now time.Ti
 type resolved struct {
 	spec        assay.GradeSpec
 	concurrency int
-	head        assay.Head // kind single
+	head        assay.Head        // kind single
+	kinds       []assay.JudgeKind // by judge
 	builtins    []builtin
 }
 
@@ -176,6 +177,7 @@ func (g *Grader) resolveJudges(ctx context.Context, p assay.Project, q engine.Gr
 		if err := built.Close(); err != nil {
 			return assay.Errorf(assay.CodeInternal, "close judge %s: %w", name, err)
 		}
+		r.kinds = append(r.kinds, v.Kind)
 		r.spec.Judges = append(r.spec.Judges, assay.RunJudge{Name: j.Name, Version: v.ID, Settings: j.Settings})
 	}
 	return nil
