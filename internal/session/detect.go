@@ -17,6 +17,7 @@ type look struct {
 	keys     []string // members of the first object that could be read, as far as the beginning goes
 	native   bool     // its member format names a version of the native format
 	document bool     // that object does not end in its line: it is laid out over several, or very long
+	spread   bool     // it is laid out over several lines, and no line begins an object that ends in it
 }
 
 // examine reads the beginning of a file, which may be cut anywhere. Lines that are not JSON are
@@ -34,7 +35,8 @@ func examine(head []byte) look {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] == '{' {
 			l := members(text)
 			if l.format() != "" {
-				l.document = !jsontext.Value(mended(line)).IsValid(jsontext.AllowDuplicateNames(true))
+				l.document = !whole(line)
+				l.spread = l.document && spread(rest)
 				return l
 			}
 			if seen.keys == nil {
@@ -44,6 +46,24 @@ func examine(head []byte) look {
 		text = rest
 	}
 	return seen
+}
+
+func whole(line []byte) bool {
+	return jsontext.Value(mended(line)).IsValid(jsontext.AllowDuplicateNames(true))
+}
+
+// spread says whether what follows the first line of an object is more of it. One broken line among
+// good ones is not: then other lines hold whole objects.
+func spread(rest []byte) bool {
+	more := false
+	for line := range bytes.Lines(rest) {
+		line = bytes.TrimSpace(line)
+		more = more || len(line) > 0
+		if len(line) > 0 && line[0] == '{' && whole(line) {
+			return false
+		}
+	}
+	return more
 }
 
 // members lists the keys of the object that text begins with.
