@@ -39,7 +39,7 @@ func TestTaskSuccessAsksTheEndpointThatTheEnvironmentNames(t *testing.T) {
 	server := llmtest.New(t, llmtest.ByTranscript(func(text string) map[string]any {
 		return map[string]any{"task_success": llmtest.Finding{Value: strings.Contains(text, "refunded"), Reason: "r", Status: "answered", Quotes: []string{"refunded"}}}
 	}))
-	variables := map[string]string{"ASSAY_JUDGE_BASE_URL": server.BaseURL, "ASSAY_JUDGE_MODEL": "local", "ASSAY_JUDGE_KEY_ENV": "ANY", "ANY": "x"}
+	variables := map[string]string{"ASSAY_JUDGE_BASE_URL": server.BaseURL, "ASSAY_JUDGE_MODEL": "local", "ASSAY_JUDGE_KEY_ENV": "ASSAY_JUDGE_KEY", "ASSAY_JUDGE_KEY": "x"}
 	env := kinds.Env{LookupEnv: func(n string) (string, bool) { v, ok := variables[n]; return v, ok }}
 	j, v, err := Get("task-success", env)
 	if err != nil || !v.Alias {
