@@ -76,10 +76,10 @@ func Open(in io.Reader, o Options) (r Reader, format string, err error) {
 		if o.Format, err = detect(head, look); err != nil {
 			return nil, "", err
 		}
-	}
-	if look.spread && o.Format != OTLP {
-		return nil, "", assay.Errorf(assay.CodeInvalid, "the file holds JSON laid out over several lines, where the format %s has one session a line", o.Format).
-			WithHint("`jq -c . FILE` puts each object on a line of its own: pipe that into `assay import -`")
+		if look.spread && o.Format != OTLP {
+			return nil, "", assay.Errorf(assay.CodeInvalid, "the file holds JSON laid out over several lines, where the format %s has one session a line", o.Format).
+				WithHint("`jq -c . FILE` puts each object on a line of its own: pipe that into `assay import -`")
+		}
 	}
 	return open(b, look, o), o.Format, nil
 }
