@@ -51,7 +51,11 @@ func outcome(v api.RunView) error {
 	case assay.RunCancelled:
 		return e("%s was cancelled", v.ID).WithHint("`assay retry %s` grades the rest in a new run", v.ID)
 	}
-	return e("%s %s: %s", v.ID, v.State, because(v)).WithHint("`assay runs errors %s` shows why, `assay retry %s` tries what has no verdict again", v.ID, v.ID)
+	err := e("%s %s: %s", v.ID, v.State, because(v)).WithHint("`assay runs errors %s` shows why", v.ID)
+	if left(v.Counts) > 0 {
+		err.WithHint("`assay runs errors %s` shows why, `assay retry %s` tries what has no verdict again", v.ID, v.ID)
+	}
+	return err
 }
 
 // because says why a run is where it is. What a running run says of itself is old.

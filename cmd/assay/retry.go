@@ -1,12 +1,18 @@
 package main
 
 import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"assay/internal/api"
 	"assay/internal/api/client"
 	"assay/internal/assay"
 )
 
 type retryCmd struct {
 	RunID          string `arg:"" name:"run" help:"Run that has ended, e.g. r3."`
+	Plan           bool   `help:"Say how much would be graded again, and start nothing."`
 	Detach         bool   `help:"Accept the new run, print its number and return."`
 	IdempotencyKey string `placeholder:"KEY" help:"Repeating the command with the same key gives the same run again."`
 }
@@ -16,6 +22,7 @@ func (retryCmd) Help() string {
 
 Example:
 
+    assay retry r3 --plan
     assay retry r3`
 }
 
@@ -25,12 +32,22 @@ func (c *retryCmd) Run(a *app) error {
 		return err
 	}
 	open := a.drive
-	if c.Detach {
+	if c.Detach || c.Plan {
 		open = a.look
 	}
 	d, err := open()
 	if err != nil {
 		return err
+	}
+	old, err := d.Run(a.ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.Plan {
+		return a.printLeft(old)
+	}
+	if old.State.Terminal() {
+		a.say("%s", leftText(old))
 	}
 	key := c.IdempotencyKey
 	if key == "" {
@@ -45,4 +62,28 @@ func (c *retryCmd) Run(a *app) error {
 	}
 	a.say("%s retries %s", g.ID, id)
 	return a.finish(d, g.ID)
+}
+
+// printLeft says what a retry would do.
+func (a *app) printLeft(v api.RunView) error {
+	if a.JSON {
+		return a.printJSON(map[string]any{"run": v.ID, "items": left(v.Counts), "by_class": v.Counts.ByClass})
+	}
+	a.print("%s\n", leftText(v))
+	return nil
+}
+
+// left counts what ended without a verdict.
+func left(c assay.Counts) int64 { return c.Errored + c.Cancelled + c.Abandoned }
+
+// leftText says how much that is and what it costs at least: known before anything is paid.
+func leftText(v api.RunView) string {
+	c := v.Counts
+	n := left(c)
+	text := fmt.Sprintf("%s left %s without a verdict (%s errored, %s cancelled, %s abandoned): %s, and more where one is tried again",
+		v.ID, count(n, "item"), humanize.Comma(c.Errored), humanize.Comma(c.Cancelled), humanize.Comma(c.Abandoned), count(n, "call"))
+	if c.Ungradable > 0 {
+		text += fmt.Sprintf("; %s more cannot be graded, which no retry changes", humanize.Comma(c.Ungradable))
+	}
+	return text
 }

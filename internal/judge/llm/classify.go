@@ -89,7 +89,7 @@ func (p problem) class() assay.Class {
 		return assay.ClassQuota
 	case p.status == http.StatusTooManyRequests || p.code == "rate_limit_exceeded" && p.status < 500:
 		return assay.ClassRateLimited
-	case p.says("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "content management policy"):
+	case p.says("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "content management policy", "was flagged", "moderation"):
 		return assay.ClassContentFiltered
 	case p.status == http.StatusUnauthorized || p.status == http.StatusForbidden || p.code == "invalid_api_key":
 		return assay.ClassBadCredentials

@@ -87,6 +87,7 @@ func TestEveryClassOverHTTP(t *testing.T) {
 		"refusal":                     {llmtest.Refusal("I cannot help with that."), assay.ClassRefused, "I cannot help", 0},
 		"length":                      {llmtest.Truncated(yes), assay.ClassTruncated, "max_tokens", 0},
 		"content filter":              {llmtest.Filtered(), assay.ClassContentFiltered, "filter", 0},
+		"moderation as 403":           {problem(403, "", "", "Input was flagged by moderation"), assay.ClassContentFiltered, "flagged", 0},
 		"content filter as 400":       {problem(400, "invalid_request_error", "content_filter", "The response was filtered"), assay.ClassContentFiltered, "filtered", 0},
 		"unauthorized":                {llmtest.BadKey(secret), assay.ClassBadCredentials, "[key]", 0},
 		"forbidden":                   {problem(403, "", "", "Country not supported"), assay.ClassBadCredentials, "Country", 0},
