@@ -70,7 +70,7 @@ func (f *facts) loadTallies(ctx context.Context, s store.Store) error {
 	estimated, through := ids, int64(0)
 	switch {
 	case head.State.Terminal():
-		f.covers = Covers{Complete: true, Of: head.Planned}
+		f.covers = Covers{Complete: true, Of: f.chain[len(ids)-1].Planned}
 	case len(ids) > 1:
 		estimated = ids[1:]
 		f.covers = Covers{Of: f.chain[len(ids)-1].Planned}

@@ -193,7 +193,7 @@ func TestARetryIsReadWithItsChain(t *testing.T) {
 	b.end(retry, map[int64]string{2: "good", 3: "good", 4: "bad"})
 	b.finish(retry)
 	r := b.report(retry.Run)
-	if c := r.Counts; c.Graded != 12 || c.Total != 12 || r.Run.Retries[0] != f.Run || !r.Covers.Complete {
+	if c := r.Counts; c.Graded != 12 || c.Total != 12 || r.Run.Retries[0] != f.Run || !r.Covers.Complete || r.Covers.Of != 12 {
 		t.Errorf("counts of the ended chain: %+v", c)
 	}
 	if level := *r.Judges[0].Criteria[0].Measures[0].Overall.Level; math.Abs(level-7.0/12) > 1e-12 {
