@@ -3,6 +3,7 @@ package grading
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"assay/internal/assay"
@@ -15,6 +16,7 @@ type flight struct {
 	item       assay.Item
 	attempt    assay.Attempt
 	unreadable *judge.Reply
+	recall     bool   // unreadable is not known before the attempts are read
 	shelf      *shelf // where its body is being read
 }
 
@@ -26,7 +28,7 @@ type result struct {
 
 // call makes one call and reports how it ended, always.
 func (l *loop) call(f flight) {
-	reply := l.ask(f)
+	reply := l.ask(&f)
 	f.shelf = nil // bodies are large, and results wait
 	l.results <- result{f, reply}
 }
@@ -37,7 +39,10 @@ func (l *loop) keep(f flight) { l.results <- result{f, stayed} }
 // stayed is the reply of a call that did not leave.
 var stayed = judge.Reply{Class: assay.ClassAborted, Error: "the call did not leave: the run was stopped or slowed first"}
 
-func (l *loop) ask(f flight) judge.Reply {
+func (l *loop) ask(f *flight) judge.Reply {
+	if err := l.recall(f); err != nil {
+		return storeAway("read attempts", err)
+	}
 	j := l.judges[f.item.Judge]
 	q := judge.Question{Repeat: f.item.Repeat, Unreadable: f.unreadable}
 	if j.NeedsBody() {
@@ -62,8 +67,34 @@ func noBody(err error) judge.Reply {
 	case assay.CodeOf(err) == assay.CodeNotFound:
 		return judge.Reply{Class: assay.ClassSessionMissing, Error: "the session's body is no longer stored"}
 	}
-	// The store is away: no call was made and nothing is the item's fault, so it waits a moment.
-	return judge.Reply{Class: assay.ClassAborted, Error: "read session: " + err.Error(), RetryAfter: time.Second}
+	return storeAway("read session", err)
+}
+
+// storeAway is the reply of a call that was not made for no fault of the item, which waits a moment.
+func storeAway(what string, err error) judge.Reply {
+	return judge.Reply{Class: assay.ClassAborted, Error: what + ": " + err.Error(), RetryAfter: time.Second}
+}
+
+// recall finds the unreadable answer that an item got from an earlier driver, so that the judge is
+// shown it and the item is not asked again more than once.
+func (l *loop) recall(f *flight) error {
+	if !f.recall {
+		return nil
+	}
+	l.g.reading <- struct{}{}
+	attempts, err := l.g.o.Store.Items().Attempts(l.calls, l.ID, f.item.Seq)
+	<-l.g.reading
+	if err != nil {
+		return err
+	}
+	f.recall = false
+	for _, a := range slices.Backward(attempts) {
+		if a.Status == assay.AttemptDone && a.Class == assay.ClassMalformed {
+			f.unreadable = &judge.Reply{Class: a.Class, Error: a.Error, Raw: a.Raw}
+			break
+		}
+	}
+	return nil
 }
 
 // mayLeave holds a call until the run's row was confirmed within engine.ConfirmFor, and refuses it
@@ -116,7 +147,7 @@ func (l *loop) take(r result) {
 	if s.outcome.Counted {
 		item.Counted++
 	}
-	l.queue.put(waiting{item: item, unreadable: s.unreadable, since: now}, now)
+	l.queue.put(waiting{item: item, unreadable: s.unreadable, recall: r.recall, since: now}, now)
 }
 
 // give ends the driving after an error: calls in flight may finish, and what was paid for is kept.

@@ -174,7 +174,7 @@ func (l *loop) open(w waiting, now time.Time, alone bool) {
 	if since.IsZero() {
 		since = l.began
 	}
-	l.opened = append(l.opened, flight{item: w.item, unreadable: w.unreadable, attempt: assay.Attempt{
+	l.opened = append(l.opened, flight{item: w.item, unreadable: w.unreadable, recall: w.recall, attempt: assay.Attempt{
 		Run: l.ID, Seq: w.item.Seq, N: w.item.Attempts, Epoch: l.Epoch, Status: assay.AttemptOpen,
 		Alone: alone, OpenedAt: now, Wait: max(now.Sub(since), 0),
 	}})

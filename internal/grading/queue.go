@@ -14,6 +14,7 @@ import (
 type waiting struct {
 	item       assay.Item
 	unreadable *judge.Reply // its last answer, when that could not be read
+	recall     bool         // whether there was such an answer must be read from its attempts
 	since      time.Time    // when it became ready; zero: when the loop began
 }
 
@@ -62,7 +63,7 @@ func (q *queue) readPage(now time.Time) error {
 	q.ready = make([]waiting, 0, len(items))
 	for _, it := range items {
 		q.after = it.Seq
-		q.put(waiting{item: it}, now)
+		q.put(waiting{item: it, recall: it.Attempts > 0}, now)
 	}
 	return nil
 }

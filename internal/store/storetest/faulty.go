@@ -206,3 +206,7 @@ func (i faultyItems) EndRest(ctx context.Context, f store.Fence, to assay.ItemSt
 func (i faultyItems) Counts(ctx context.Context, run assay.RunID, now time.Time) (assay.Counts, error) {
 	return call(i.f, "Items.Counts", func() (assay.Counts, error) { return i.Items.Counts(ctx, run, now) })
 }
+
+func (i faultyItems) Attempts(ctx context.Context, run assay.RunID, seq int64) ([]assay.Attempt, error) {
+	return call(i.f, "Items.Attempts", func() ([]assay.Attempt, error) { return i.Items.Attempts(ctx, run, seq) })
+}
