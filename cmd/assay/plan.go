@@ -89,4 +89,7 @@ func (a *app) printExcluded(x assay.Excluded) {
 	if x.Empty > 0 {
 		a.print("not eligible: %s with nothing to grade\n", count(x.Empty, "session"))
 	}
+	if x.Late > 0 {
+		a.print("not eligible: %s arrived or changed after the run was accepted; a new run sees them as they are then\n", count(x.Late, "session"))
+	}
 }

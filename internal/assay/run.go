@@ -174,6 +174,7 @@ type Excluded struct {
 	Unsettled int64 `json:"unsettled"` // too recent: they may still grow
 	Undated   int64 `json:"undated"`   // without any time, outside the given window
 	Empty     int64 `json:"empty"`     // nothing to grade
+	Late      int64 `json:"late"`      // arrived or changed after the run was accepted
 }
 
 // RunControl is what a driver must know of its run before it starts a call. Store reads it under the fence.

@@ -32,12 +32,13 @@ func (g *Grader) draw(ctx context.Context, project assay.ProjectID, spec assay.G
 	if spec.Frame.Session != "" {
 		return g.drawOne(ctx, project, spec)
 	}
-	q, broken, err := g.query(ctx, project, spec, asOf)
+	q, broken, err := g.query(ctx, project, spec)
 	if err != nil {
 		return drawing{}, err
 	}
 	var d drawing
-	var met []pick // every eligible session, by ref
+	var met []pick               // every eligible session, by ref
+	accepted := asOf.UnixMicro() // stores keep microseconds
 	settled := asOf.Add(-spec.Settings.Settle).UnixMicro()
 	windowed := spec.Frame.From != nil || spec.Frame.To != nil
 	sampler := sampling.New(spec.Seed, spec.PerStratum)
@@ -49,6 +50,8 @@ func (g *Grader) draw(ctx context.Context, project assay.ProjectID, spec assay.G
 			}
 		}
 		switch {
+		case row.ArrivedAt > accepted: // before all else: its head at asOf is gone
+			d.left.Late++
 		case row.Empty:
 			d.left.Empty++
 		case row.Undated && windowed && !spec.Frame.Undated:
@@ -88,10 +91,10 @@ func (d *drawing) take(s sampling.Sample, met []pick) {
 
 // query turns a frame into a scan. broken receives the first error of the filter, which is looked at
 // after the scan because a match cannot fail.
-func (g *Grader) query(ctx context.Context, project assay.ProjectID, spec assay.GradeSpec, asOf time.Time) (q store.SessionQuery, broken *error, err error) {
+func (g *Grader) query(ctx context.Context, project assay.ProjectID, spec assay.GradeSpec) (q store.SessionQuery, broken *error, err error) {
 	broken = new(error)
 	// Undated sessions are always scanned, so that those left out can be counted.
-	q = store.SessionQuery{From: spec.Frame.From, To: spec.Frame.To, Undated: true, Labelled: spec.Frame.Labelled, ArrivedBy: asOf}
+	q = store.SessionQuery{From: spec.Frame.From, To: spec.Frame.To, Undated: true, Labelled: spec.Frame.Labelled}
 	if spec.Frame.Set != "" {
 		set, err := g.o.Store.Sets().Get(ctx, project, spec.Frame.Set)
 		if err != nil {

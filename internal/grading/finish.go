@@ -147,8 +147,8 @@ func (r *run) cancelIfRefused(ctx context.Context, err error) error {
 }
 
 func nothingSentence(r assay.Run) string {
-	return fmt.Sprintf("nothing to grade: no eligible session met the frame (%d not settled yet, %d undated, %d empty)",
-		r.Left.Unsettled, r.Left.Undated, r.Left.Empty)
+	return fmt.Sprintf("nothing to grade: no eligible session met the frame (%d not settled yet, %d undated, %d empty, %d arrived or changed after the run was accepted)",
+		r.Left.Unsettled, r.Left.Undated, r.Left.Empty, r.Left.Late)
 }
 
 func doneSentence(c assay.Counts) string {

@@ -45,7 +45,7 @@ func finished() facts {
 		chain: []assay.Run{{
 			ID: 17, Project: "default", Kind: assay.RunGrade, State: assay.RunCompleted, Reason: assay.ReasonDone,
 			Sentence: "every item ended", Sampled: 46, Planned: 92, AsOf: time.Date(2026, 3, 5, 9, 30, 0, 0, time.UTC),
-			Left: assay.Excluded{Unsettled: 3, Undated: 1, Empty: 2},
+			Left: assay.Excluded{Unsettled: 3, Undated: 1, Empty: 2, Late: 4},
 			Spec: assay.GradeSpec{Seed: "assay", PerStratum: 10, Repeats: 1, Settings: assay.DefaultSettings(),
 				Frame:  assay.Frame{Filter: "turns > 1"},
 				Judges: []assay.RunJudge{{Name: "support", Version: "aaaabbbbccccdddd"}, {Name: "tone", Version: "eeeeffff00001111"}}},

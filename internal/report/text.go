@@ -136,7 +136,8 @@ func (t *text) counts(r Report) {
 	t.line("Sessions")
 	t.field("eligible", "%s in %s strata", whole(c.Eligible), whole(int64(c.Strata)))
 	t.field("sampled", "%s", whole(c.Sampled))
-	t.field("left out", "%s unsettled, %s undated, %s empty", whole(r.Excluded.Unsettled), whole(r.Excluded.Undated), whole(r.Excluded.Empty))
+	t.field("left out", "%s unsettled, %s undated, %s empty, %s late", whole(r.Excluded.Unsettled), whole(r.Excluded.Undated),
+		whole(r.Excluded.Empty), whole(r.Excluded.Late))
 	t.line("")
 	t.line("Items")
 	t.field("total", "%s", whole(c.Total))

@@ -50,12 +50,11 @@ type Sessions interface {
 
 // SessionQuery selects sessions. Zero fields select all.
 type SessionQuery struct {
-	From, To  *time.Time // session start in [From, To)
-	Undated   bool       // with a window: also those without any time
-	Set       int64      // only members of this set
-	Labelled  bool       // only sessions whose present content has a label
-	ArrivedBy time.Time  // only those stored at or before; zero: all
-	Match     func(*assay.Head) bool
+	From, To *time.Time // session start in [From, To)
+	Undated  bool       // with a window: also those without any time
+	Set      int64      // only members of this set
+	Labelled bool       // only sessions whose present content has a label
+	Match    func(*assay.Head) bool
 }
 
 // FrameRow is what planning needs of a session.
@@ -69,6 +68,7 @@ type FrameRow struct {
 	Undated    bool
 	Empty      bool
 	SettleFrom int64 // microseconds; 0: settled at once
+	ArrivedAt  int64 // microseconds; when the present content was stored
 }
 
 // Content is one stored version of a session.

@@ -25,8 +25,8 @@ func (p plans) Reset(ctx context.Context, f store.Fence) error {
 		if _, err := t.exec(ctx, "DELETE FROM strata WHERE run_id = $1", f.Run); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, planned = 0, sampled = 0, left_unsettled = 0, left_undated = 0, left_empty = 0
-			WHERE id = $1`, f.Run)
+		_, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, planned = 0, sampled = 0, left_unsettled = 0, left_undated = 0, left_empty = 0,
+			left_late = 0 WHERE id = $1`, f.Run)
 		return err
 	})
 }
@@ -47,8 +47,8 @@ func (p plans) PutStrata(ctx context.Context, f store.Fence, strata []assay.Plan
 			f.Run, index, days, arms, eligible, drawn); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, sampled = $2, left_unsettled = $3, left_undated = $4, left_empty = $5 WHERE id = $1`,
-			f.Run, sampled, left.Unsettled, left.Undated, left.Empty)
+		_, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, sampled = $2, left_unsettled = $3, left_undated = $4, left_empty = $5,
+			left_late = $6 WHERE id = $1`, f.Run, sampled, left.Unsettled, left.Undated, left.Empty, left.Late)
 		return err
 	})
 }

@@ -14,7 +14,8 @@ type runs struct{ *Store }
 const (
 	runColumns = `r.id, r.project_id, p.name, r.kind, r.state, r.phase, r.reason, r.sentence, s.spec, r.by_whom, r.retry_of, r.epoch,
 	r.revision, r.concurrency, r.stalls, r.partial, r.as_of, r.created_at, r.started_at, r.ended_at, r.heartbeat_at, r.progress_at, r.wake_at,
-	r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned, r.left_unsettled, r.left_undated, r.left_empty`
+	r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned, r.left_unsettled, r.left_undated, r.left_empty,
+	r.left_late`
 	runSelect = "SELECT " + runColumns + " FROM runs r JOIN projects p ON p.id = r.project_id JOIN run_specs s ON s.run_id = r.id"
 )
 
@@ -23,7 +24,7 @@ func runInto(r *assay.Run) []any {
 		&r.Sentence, asJSON{&r.Spec}, &r.By, intTo(&r.RetryOf), &r.Epoch, &r.Revision, intTo(&r.Concurrency), intTo(&r.Stalls), &r.Partial,
 		asTime{&r.AsOf}, asTime{&r.CreatedAt}, asTimePtr{&r.StartedAt}, asTimePtr{&r.EndedAt}, asTimePtr{&r.HeartbeatAt},
 		asTimePtr{&r.ProgressAt}, asTimePtr{&r.WakeAt}, asTimePtr{&r.CancelRequestedAt}, &r.CancelNow, asTimePtr{&r.PauseRequestedAt},
-		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty}
+		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty, &r.Left.Late}
 }
 
 func (r runs) Get(ctx context.Context, id assay.RunID) (run assay.Run, err error) {

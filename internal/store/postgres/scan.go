@@ -72,9 +72,6 @@ func windows(project assay.ProjectID, q store.SessionQuery) []*clause {
 
 // narrow adds what a query asks besides its window.
 func narrow(c *clause, q store.SessionQuery) {
-	if !q.ArrivedBy.IsZero() {
-		c.and("s.arrived_at <= ?", q.ArrivedBy)
-	}
 	if q.Labelled {
 		c.and("EXISTS (SELECT 1 FROM labels l WHERE l.content_id = s.content_id)")
 	}
@@ -153,7 +150,7 @@ func scanWindow(ctx context.Context, c conn, q store.SessionQuery, w *clause, f 
 				return nil
 			}
 			out = store.FrameRow{Key: h.Key, Content: h.Content, UserID: h.UserID, SessionID: h.SessionID, Day: h.Day, Arm: h.Arm,
-				Undated: h.StartedAt == nil, Empty: h.Empty}
+				Undated: h.StartedAt == nil, Empty: h.Empty, ArrivedAt: h.ArrivedAt.UnixMicro()}
 			if h.SettleFrom != nil {
 				out.SettleFrom = h.SettleFrom.UnixMicro()
 			}
@@ -161,6 +158,7 @@ func scanWindow(ctx context.Context, c conn, q store.SessionQuery, w *clause, f 
 		}, "SELECT "+headColumns+headTables+w.sql.String(), w.values(), headInto(&h)...)
 	}
 	return c.each(ctx, func() error { return callers(f(&out)) },
-		"SELECT s.id, s.content_id, s.user_id, s.session_id, s.day, s.arm, s.started_at IS NULL, s.empty, coalesce(s.settle_from, 0) FROM sessions s"+
-			w.sql.String(), w.values(), intTo(&out.Key), intTo(&out.Content), &out.UserID, &out.SessionID, &out.Day, &out.Arm, &out.Undated, &out.Empty, &out.SettleFrom)
+		"SELECT s.id, s.content_id, s.user_id, s.session_id, s.day, s.arm, s.started_at IS NULL, s.empty, coalesce(s.settle_from, 0), s.arrived_at FROM sessions s"+
+			w.sql.String(), w.values(), intTo(&out.Key), intTo(&out.Content), &out.UserID, &out.SessionID, &out.Day, &out.Arm, &out.Undated, &out.Empty,
+		&out.SettleFrom, &out.ArrivedAt)
 }

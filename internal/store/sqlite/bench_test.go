@@ -165,7 +165,7 @@ func BenchmarkScan(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		rows := 0
-		if err := s.Sessions().Scan(ctx, p.ID, store.SessionQuery{ArrivedBy: now}, func(*store.FrameRow) error { rows++; return nil }); err != nil || rows != n {
+		if err := s.Sessions().Scan(ctx, p.ID, store.SessionQuery{}, func(*store.FrameRow) error { rows++; return nil }); err != nil || rows != n {
 			b.Fatal(rows, err)
 		}
 	}

@@ -29,7 +29,7 @@ func scanHeads(ctx context.Context, c *conn, q store.SessionQuery, w *clause, f 
 	var out store.FrameRow
 	return eachHead(ctx, c, q, w, func(h *assay.Head) error {
 		out = store.FrameRow{Key: h.Key, Content: h.Content, UserID: h.UserID, SessionID: h.SessionID, Day: h.Day, Arm: h.Arm,
-			Undated: h.Day == assay.Undated, Empty: h.Empty}
+			Undated: h.Day == assay.Undated, Empty: h.Empty, ArrivedAt: h.ArrivedAt.UnixMicro()}
 		if h.SettleFrom != nil {
 			out.SettleFrom = h.SettleFrom.UnixMicro()
 		}
@@ -37,9 +37,9 @@ func scanHeads(ctx context.Context, c *conn, q store.SessionQuery, w *clause, f 
 	})
 }
 
-// frameColumns is a frame row in one text, which costs half of what eight columns cost. Texts hold
+// frameColumns is a frame row in one text, which costs half of what nine columns cost. Texts hold
 // no NUL; what may be NULL is last.
-const frameColumns = "concat_ws(char(0), s.id, s.content_id, s.empty, s.day, s.arm, s.user_id, s.session_id, s.settle_from)"
+const frameColumns = "concat_ws(char(0), s.id, s.content_id, s.empty, s.arrived_at, s.day, s.arm, s.user_id, s.session_id, s.settle_from)"
 
 const frameBatch = 512
 
@@ -104,20 +104,21 @@ func readFrames(ctx context.Context, c *conn, q store.SessionQuery, w *clause, b
 // parseFrame reads what frameColumns wrote. Day and arm are kept from row to row while they are equal.
 func parseFrame(text string, out *store.FrameRow) error {
 	day, arm := out.Day, out.Arm
-	var fields [8]string
+	var fields [9]string
 	n := 0
 	for rest, more := text, true; more && n < len(fields); n++ {
 		fields[n], rest, more = strings.Cut(rest, "\x00")
 	}
 	key, err1 := strconv.ParseInt(fields[0], 10, 64)
 	content, err2 := strconv.ParseInt(fields[1], 10, 64)
-	if err1 != nil || err2 != nil || n < 7 {
+	arrived, err3 := strconv.ParseInt(fields[3], 10, 64)
+	if err1 != nil || err2 != nil || err3 != nil || n < 8 {
 		return assay.Errorf(assay.CodeInternal, "read the frame of session number %s", fields[0]).WithHint("`assay doctor` checks the database")
 	}
 	*out = store.FrameRow{Key: assay.SessionKey(key), Content: assay.ContentKey(content), Empty: fields[2] == "1",
-		Day: fields[3], Arm: fields[4], UserID: fields[5], SessionID: fields[6], Undated: fields[3] == assay.Undated}
-	if n == 8 {
-		out.SettleFrom, _ = strconv.ParseInt(fields[7], 10, 64) // written from an integer column
+		ArrivedAt: arrived, Day: fields[4], Arm: fields[5], UserID: fields[6], SessionID: fields[7], Undated: fields[4] == assay.Undated}
+	if n == 9 {
+		out.SettleFrom, _ = strconv.ParseInt(fields[8], 10, 64) // written from an integer column
 	}
 	if out.Day == day {
 		out.Day = day

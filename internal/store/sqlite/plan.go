@@ -35,7 +35,7 @@ func (p plans) Reset(ctx context.Context, f store.Fence) error {
 		if _, err := t.exec("DELETE FROM strata WHERE run_id = ?", f.Run); err != nil {
 			return err
 		}
-		_, err := t.exec(`UPDATE runs SET sampled = 0, planned = 0, left_unsettled = 0, left_undated = 0, left_empty = 0,
+		_, err := t.exec(`UPDATE runs SET sampled = 0, planned = 0, left_unsettled = 0, left_undated = 0, left_empty = 0, left_late = 0,
 			revision = revision + 1 WHERE id = ?`, f.Run)
 		return err
 	})
@@ -52,8 +52,8 @@ func (p plans) PutStrata(ctx context.Context, f store.Fence, strata []assay.Plan
 				return err
 			}
 		}
-		_, err := t.exec("UPDATE runs SET sampled = ?, left_unsettled = ?, left_undated = ?, left_empty = ?, revision = revision + 1 WHERE id = ?",
-			sampled, left.Unsettled, left.Undated, left.Empty, f.Run)
+		_, err := t.exec(`UPDATE runs SET sampled = ?, left_unsettled = ?, left_undated = ?, left_empty = ?, left_late = ?, revision = revision + 1
+			WHERE id = ?`, sampled, left.Unsettled, left.Undated, left.Empty, left.Late, f.Run)
 		return err
 	})
 }

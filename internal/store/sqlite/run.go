@@ -16,7 +16,7 @@ const (
 	runSelect = `SELECT r.id, r.project_id, p.name, r.kind, r.state, r.phase, r.reason, r.sentence, q.spec, r.by_whom, r.retry_of,
 	r.epoch, r.revision, r.concurrency, r.stalls, r.partial, r.as_of, r.created_at, r.started_at, r.ended_at, r.heartbeat_at,
 	r.progress_at, r.wake_at, r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned,
-	r.left_unsettled, r.left_undated, r.left_empty
+	r.left_unsettled, r.left_undated, r.left_empty, r.left_late
 	FROM runs r CROSS JOIN run_specs q ON q.run_id = r.id CROSS JOIN projects p ON p.id = r.project_id WHERE `
 	isActive = "r.state IN ('queued', 'running', 'paused')" // as the index runs_active has it
 )
@@ -29,7 +29,7 @@ func scanRun(r row) (assay.Run, error) {
 		Stalls: int(r.int(14)), Partial: r.bool(15), AsOf: r.time(16), CreatedAt: r.time(17), StartedAt: r.timePtr(18),
 		EndedAt: r.timePtr(19), HeartbeatAt: r.timePtr(20), ProgressAt: r.timePtr(21), WakeAt: r.timePtr(22),
 		CancelRequestedAt: r.timePtr(23), CancelNow: r.bool(24), PauseRequestedAt: r.timePtr(25), EndRequestedAt: r.timePtr(26),
-		Sampled: r.int(27), Planned: r.int(28), Left: assay.Excluded{Unsettled: r.int(29), Undated: r.int(30), Empty: r.int(31)},
+		Sampled: r.int(27), Planned: r.int(28), Left: assay.Excluded{Unsettled: r.int(29), Undated: r.int(30), Empty: r.int(31), Late: r.int(32)},
 	}
 	if err := json.Unmarshal(r.json(8), &run.Spec); err != nil {
 		return run, assay.Errorf(assay.CodeInternal, "read the spec of run %s: %w", run.ID, err)
@@ -101,8 +101,10 @@ func (r runs) Create(ctx context.Context, n store.NewRun) (run assay.Run, replay
 		if err != nil {
 			return err
 		}
-		if run, replayed, err = replay(ctx, t, n); err != nil || replayed {
-			return err
+		if n.Idempotency != nil {
+			if run, replayed, err = replay(ctx, t.conn, n.Project, *n.Idempotency); err != nil || replayed {
+				return err
+			}
 		}
 		if err := checkKeys(ctx, t, project, n); err != nil {
 			return err
@@ -117,25 +119,29 @@ func (r runs) Create(ctx context.Context, n store.NewRun) (run assay.Run, replay
 	return run, replayed, err
 }
 
-// replay finds the run that an idempotency key made.
-func replay(ctx context.Context, t tx, n store.NewRun) (run assay.Run, found bool, err error) {
-	if n.Idempotency == nil {
-		return run, false, nil
-	}
+func (r runs) Replay(ctx context.Context, project assay.ProjectID, idem store.Idempotency) (run assay.Run, found bool, err error) {
+	err = r.s.read.do(ctx, func(c *conn) error {
+		run, found, err = replay(ctx, c, project, idem)
+		return err
+	})
+	return run, found, err
+}
+
+func replay(ctx context.Context, c *conn, project assay.ProjectID, idem store.Idempotency) (run assay.Run, found bool, err error) {
 	var id assay.RunID
 	var body string
-	found, err = t.first(ctx, func(r row) error {
+	found, err = c.first(ctx, func(r row) error {
 		id, body = assay.RunID(r.int(0)), r.text(1)
 		return nil
-	}, "SELECT run_id, body_hash FROM idempotency WHERE project_id = ? AND route = ? AND key = ?", n.Project, n.Idempotency.Route, n.Idempotency.Key)
+	}, "SELECT run_id, body_hash FROM idempotency WHERE project_id = ? AND route = ? AND key = ?", project, idem.Route, idem.Key)
 	if err != nil || !found {
 		return run, false, err
 	}
-	if body != string(n.Idempotency.BodyHash) {
-		return run, false, assay.Errorf(assay.CodeIdempotency, "the idempotency key %q was used for another request, which made run %s", n.Idempotency.Key, id).
+	if body != string(idem.BodyHash) {
+		return run, false, assay.Errorf(assay.CodeIdempotency, "the idempotency key %q was used for another request, which made run %s", idem.Key, id).
 			WithHint("send a new key with a new request").With("run", id.String())
 	}
-	run, err = getRun(ctx, t.conn, id)
+	run, err = getRun(ctx, c, id)
 	return run, err == nil, err
 }
 

@@ -54,9 +54,6 @@ func windows(project assay.ProjectID, q store.SessionQuery) []*clause {
 
 // narrow adds what a query asks besides its window.
 func narrow(c *clause, q store.SessionQuery) {
-	if !q.ArrivedBy.IsZero() {
-		c.and("s.arrived_at <= ?", q.ArrivedBy)
-	}
 	if q.Labelled {
 		c.and("EXISTS (SELECT 1 FROM labels l WHERE l.content_id = s.content_id)")
 	}

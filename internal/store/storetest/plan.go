@@ -63,7 +63,7 @@ func testPlan(w *world) {
 		{Index: 0, Stratum: assay.Stratum{Day: "2026-03-01", Arm: "a 'quoted' arm"}, Eligible: 1 << 40, Sampled: 2},
 		{Index: 1, Stratum: assay.Stratum{Day: assay.Undated, Arm: assay.Untagged}, Eligible: 1, Sampled: 1},
 	}
-	left := assay.Excluded{Unsettled: 4, Undated: 5, Empty: 6}
+	left := assay.Excluded{Unsettled: 4, Undated: 5, Empty: 6, Late: 7}
 	w.ok(w.Plans().PutStrata(w.ctx, f, strata, 3, left))
 	got, err := w.Plans().Strata(w.ctx, f.Run)
 	w.ok(err)
@@ -144,7 +144,7 @@ func testReset(w *world) {
 		for i, h := range heads {
 			items = append(items, assay.Item{Seq: int64(i + 1), Session: h.Key, Content: h.Content})
 		}
-		w.ok(w.Plans().PutStrata(w.ctx, f, []assay.PlannedStratum{{Stratum: assay.Stratum{Day: "d", Arm: "a"}, Eligible: 3, Sampled: 3}}, 3, assay.Excluded{Empty: 1}))
+		w.ok(w.Plans().PutStrata(w.ctx, f, []assay.PlannedStratum{{Stratum: assay.Stratum{Day: "d", Arm: "a"}, Eligible: 3, Sampled: 3}}, 3, assay.Excluded{Unsettled: 1, Undated: 1, Empty: 1, Late: 1}))
 		w.ok(w.Plans().PutItems(w.ctx, f, items, at(3)))
 	}
 	put(f)

@@ -189,7 +189,8 @@ CREATE TABLE runs (
     planned             bigint NOT NULL DEFAULT 0, -- items
     left_unsettled      bigint NOT NULL DEFAULT 0,
     left_undated        bigint NOT NULL DEFAULT 0,
-    left_empty          bigint NOT NULL DEFAULT 0
+    left_empty          bigint NOT NULL DEFAULT 0,
+    left_late           bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 30);
 CREATE INDEX runs_project ON runs (project_id, id);
 CREATE INDEX runs_active ON runs (id) WHERE state IN ('queued', 'running', 'paused');

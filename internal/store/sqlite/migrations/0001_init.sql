@@ -186,7 +186,8 @@ CREATE TABLE runs (
     planned             INTEGER NOT NULL DEFAULT 0, -- items
     left_unsettled      INTEGER NOT NULL DEFAULT 0,
     left_undated        INTEGER NOT NULL DEFAULT 0,
-    left_empty          INTEGER NOT NULL DEFAULT 0
+    left_empty          INTEGER NOT NULL DEFAULT 0,
+    left_late           INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX runs_project ON runs (project_id, id);
 CREATE INDEX runs_active ON runs (id) WHERE state IN ('queued', 'running', 'paused');
