@@ -16,6 +16,9 @@ func (e *Engine) Preview(ctx context.Context, p assay.Project, q GradeRequest) (
 // Grade accepts a run. A held key is CodeConflict, which names the run, except for a single run: the
 // second of two equal ones joins the first. replayed says that the idempotency key was known.
 func (e *Engine) Grade(ctx context.Context, p assay.Project, q GradeRequest, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
+	if run, replayed, err = e.replay(ctx, p.ID, idem); err != nil || replayed {
+		return run, replayed, err
+	}
 	n, err := e.planner.Resolve(ctx, p, q, e.now())
 	if err != nil {
 		return run, false, err
@@ -33,6 +36,9 @@ func (e *Engine) Retry(ctx context.Context, id assay.RunID, by string, idem *sto
 	if err != nil {
 		return run, false, err
 	}
+	if run, replayed, err = e.replay(ctx, old.ProjectID, idem); err != nil || replayed {
+		return run, replayed, err
+	}
 	if !old.State.Terminal() {
 		return run, false, assay.Errorf(assay.CodeRefused, "run %s is %s: only a run that has ended can be retried", id, old.State).
 			WithHint("wait for it (`assay watch %s`), or end it with `assay cancel %s`", id, id)
@@ -42,6 +48,15 @@ func (e *Engine) Retry(ctx context.Context, id assay.RunID, by string, idem *sto
 		return run, false, err
 	}
 	return e.accept(ctx, n, idem)
+}
+
+// replay looks for the first answer before the request is read again: what it names may be gone or
+// different by now, and a repeat is answered all the same.
+func (e *Engine) replay(ctx context.Context, p assay.ProjectID, idem *store.Idempotency) (run assay.Run, found bool, err error) {
+	if idem == nil {
+		return run, false, nil
+	}
+	return e.store.Runs().Replay(ctx, p, *idem)
 }
 
 func (e *Engine) accept(ctx context.Context, n store.NewRun, idem *store.Idempotency) (assay.Run, bool, error) {

@@ -73,6 +73,10 @@ type Runs interface {
 	// seen with the same body returns that run with replayed = true; with another body it is
 	// CodeIdempotency. A held key is CodeConflict with Details run, state and key.
 	Create(ctx context.Context, n NewRun) (run assay.Run, replayed bool, err error)
+	// Replay finds the run that an idempotency key made, for callers that would refuse a repeat before
+	// Create could answer it: what a request names may have changed meanwhile. Another body is
+	// CodeIdempotency. Create looks again, and its look holds under races.
+	Replay(ctx context.Context, project assay.ProjectID, idem Idempotency) (run assay.Run, found bool, err error)
 	Get(ctx context.Context, id assay.RunID) (assay.Run, error)
 	// List pages from the newest. Zero fields of q select all.
 	List(ctx context.Context, q RunQuery, p Page) (runs []assay.Run, next string, err error)

@@ -53,19 +53,35 @@ func remember(ctx context.Context, t tx, n store.NewRun, id assay.RunID) (before
 	if err != nil || added == 1 {
 		return 0, err
 	}
-	var hash assay.Hash
-	found, err := t.first(ctx, "SELECT body_hash, run_id FROM idempotency WHERE project_id = $1 AND route = $2 AND key = $3",
-		[]any{n.Project, i.Route, i.Key}, textTo(&hash), intTo(&before))
-	switch {
-	case err != nil:
-		return 0, err
-	case !found:
-		return 0, errAgain
-	case hash != i.BodyHash:
-		return 0, assay.Errorf(assay.CodeIdempotency, "the idempotency key %q was used for another request", i.Key).
-			WithHint("use a new key for a new request").With("run", before.String())
+	before, found, err := remembered(ctx, t.conn, n.Project, *i)
+	if err == nil && !found {
+		err = errAgain
 	}
-	return before, nil
+	return before, err
+}
+
+func (r runs) Replay(ctx context.Context, project assay.ProjectID, idem store.Idempotency) (run assay.Run, found bool, err error) {
+	err = r.read(ctx, func(ctx context.Context, c conn) error {
+		var id assay.RunID
+		if id, found, err = remembered(ctx, c, project, idem); err != nil || !found {
+			return err
+		}
+		run, err = getRun(ctx, c, id)
+		return err
+	})
+	return run, found && err == nil, err
+}
+
+// remembered finds the run that an idempotency key made.
+func remembered(ctx context.Context, c conn, project assay.ProjectID, i store.Idempotency) (id assay.RunID, found bool, err error) {
+	var hash assay.Hash
+	found, err = c.first(ctx, "SELECT body_hash, run_id FROM idempotency WHERE project_id = $1 AND route = $2 AND key = $3",
+		[]any{project, i.Route, i.Key}, textTo(&hash), intTo(&id))
+	if err == nil && found && hash != i.BodyHash {
+		return 0, false, assay.Errorf(assay.CodeIdempotency, "the idempotency key %q was used for another request", i.Key).
+			WithHint("use a new key for a new request").With("run", id.String())
+	}
+	return id, found, err
 }
 
 func insertRun(ctx context.Context, t tx, n store.NewRun, id assay.RunID) error {

@@ -127,6 +127,15 @@ func (r faultyRuns) Create(ctx context.Context, n store.NewRun) (assay.Run, bool
 	return run, replayed, err
 }
 
+func (r faultyRuns) Replay(ctx context.Context, p assay.ProjectID, idem store.Idempotency) (assay.Run, bool, error) {
+	var found bool
+	run, err := call(r.f, "Runs.Replay", func() (run assay.Run, err error) {
+		run, found, err = r.Runs.Replay(ctx, p, idem)
+		return run, err
+	})
+	return run, found && err == nil, err
+}
+
 func (r faultyRuns) Get(ctx context.Context, id assay.RunID) (assay.Run, error) {
 	return call(r.f, "Runs.Get", func() (assay.Run, error) { return r.Runs.Get(ctx, id) })
 }

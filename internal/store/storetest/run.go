@@ -172,9 +172,18 @@ func testIdempotency(w *world) {
 	run := w.create(n)
 	again := func(n store.NewRun) (assay.Run, bool) {
 		w.Helper()
+		found, known, err := w.Runs().Replay(w.ctx, n.Project, *n.Idempotency)
+		w.ok(err)
 		got, replayed, err := w.Runs().Create(w.ctx, n)
 		w.ok(err)
+		equal(w, "looked up, and answered", []any{found, known}, []any{got, replayed})
 		return got, replayed
+	}
+	unknown := func(p assay.ProjectID, i store.Idempotency) {
+		w.Helper()
+		found, known, err := w.Runs().Replay(w.ctx, p, i)
+		w.ok(err)
+		equal(w, "looked up before it was used", []any{found, known}, []any{assay.Run{}, false})
 	}
 	got, replayed := again(n)
 	equal(w, "the first answer again, not a conflict", []any{got, replayed}, []any{run, true})
@@ -183,6 +192,9 @@ func testIdempotency(w *world) {
 	other.Idempotency = &store.Idempotency{Route: "POST /runs", Key: "key 'one'", BodyHash: "h2"}
 	_, _, err := w.Runs().Create(w.ctx, other)
 	w.code(err, assay.CodeIdempotency)
+	_, found, err := w.Runs().Replay(w.ctx, other.Project, *other.Idempotency)
+	equal(w, "found", found, false)
+	equal(w, "details", w.code(err, assay.CodeIdempotency).Details, map[string]string{"run": run.ID.String()})
 
 	ended := w.end(run.ID, assay.RunCompleted)
 	got, replayed = again(n)
@@ -190,11 +202,14 @@ func testIdempotency(w *world) {
 
 	route := n
 	route.Idempotency = &store.Idempotency{Route: "POST /retry", Key: "key 'one'", BodyHash: "h2"}
+	unknown(route.Project, *route.Idempotency)
 	second := w.create(route)
 	w.end(second.ID, assay.RunCompleted)
 	elsewhere := newWorld(w.T, w.Store)
 	route.Project, route.Idempotency.Route = elsewhere.project.ID, "POST /runs"
+	unknown(route.Project, *route.Idempotency)
 	elsewhere.create(route)
+	unknown(1<<40, *route.Idempotency)
 }
 
 func testRunList(w *world) {
