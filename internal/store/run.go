@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"assay/internal/assay"
@@ -54,6 +55,29 @@ type Change struct {
 	// ClearPause drops a pause request: set by resume.
 	ClearPause bool
 	Now        time.Time
+}
+
+// Allows says whether c may be made of run: the one rule of both databases. ErrLost when the epoch is
+// another, CodeRefused otherwise.
+func (c Change) Allows(run assay.Run) error {
+	switch {
+	case c.Epoch != nil && *c.Epoch != run.Epoch:
+		return assay.ErrLost
+	case run.State.Terminal():
+		return Refuse(run, "it has ended and never changes again")
+	case !slices.Contains(c.From, run.State):
+		return Refuse(run, "it cannot become "+string(c.To)+" from there")
+	case run.CancelRequestedAt != nil && (c.To == assay.RunPaused || (c.To.Terminal() && c.To != assay.RunCancelled)):
+		return Refuse(run, "a cancel was asked for, so it cannot become "+string(c.To))
+	}
+	return nil
+}
+
+// Refuse is the error of a run whose state does not allow something.
+func Refuse(run assay.Run, why string) error {
+	return assay.Errorf(assay.CodeRefused, "run %s is %s: %s", run.ID, run.State, why).
+		WithHint("`assay runs show %s` tells more", run.ID).
+		With("run", run.ID.String()).With("state", string(run.State))
 }
 
 // Ask is something a person wants of a run. Asks are stored in the row at once and carried out by

@@ -56,13 +56,6 @@ type Ownership interface {
 	Release() error
 }
 
-// Page asks for up to Limit rows after Cursor. Cursors are opaque to callers and stable under
-// concurrent inserts.
-type Page struct {
-	Cursor string
-	Limit  int
-}
-
 // Projects
 
 type Projects interface {

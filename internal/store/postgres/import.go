@@ -78,25 +78,25 @@ func (i imports) Finish(ctx context.Context, id int64, totals store.Import, now 
 
 func (i imports) List(ctx context.Context, project assay.ProjectID, p store.Page) (list []store.Import, next string, err error) {
 	before := int64(1) << 62
-	if _, err := decodeCursor(p.Cursor, &before); err != nil {
+	if _, err := p.After(&before); err != nil {
 		return nil, "", err
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	err = i.read(ctx, func(ctx context.Context, c conn) (err error) {
 		list, err = collect(ctx, c, importInto, "SELECT "+importColumns+" FROM imports WHERE project_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
 			project, before, limit+1)
 		return err
 	})
-	list, next = page(list, limit, func(i store.Import) any { return i.ID })
+	list, next = store.CutPage(list, limit, func(i store.Import) any { return i.ID })
 	return list, next, err
 }
 
 func (i imports) Rejects(ctx context.Context, project assay.ProjectID, id int64, p store.Page) (list []store.Reject, next string, err error) {
 	var after int64
-	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+	if _, err := p.After(&after); err != nil {
 		return nil, "", err
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	err = i.read(ctx, func(ctx context.Context, c conn) error {
 		found, err := c.first(ctx, "SELECT id FROM imports WHERE id = $1 AND project_id = $2", []any{id, project}, new(int64))
 		if err != nil {
@@ -109,7 +109,7 @@ func (i imports) Rejects(ctx context.Context, project assay.ProjectID, id int64,
 		list, err = collect(ctx, c, into, "SELECT line, place, reason, excerpt FROM rejects WHERE import_id = $1 AND no > $2 ORDER BY no LIMIT $3", id, after, limit+1)
 		return err
 	})
-	list, next = page(list, limit, func(store.Reject) any { return after + int64(limit) }) // numbers have no gaps
+	list, next = store.CutPage(list, limit, func(store.Reject) any { return after + int64(limit) }) // numbers have no gaps
 	return list, next, err
 }
 

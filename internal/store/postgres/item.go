@@ -142,7 +142,7 @@ func (i items) Spend(ctx context.Context, run assay.RunID) (s assay.Spend, err e
 
 func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p store.Page) (list []assay.Item, next string, err error) {
 	var after int64
-	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+	if _, err := p.After(&after); err != nil {
 		return nil, "", err
 	}
 	w := where("i.run_id = ?", run)
@@ -153,13 +153,13 @@ func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p s
 	if q.Class != "" {
 		w.and("i.class = ?", q.Class)
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	err = i.read(ctx, func(ctx context.Context, c conn) (err error) {
 		list, err = collect(ctx, c, itemInto, "SELECT "+itemColumns+", coalesce(s.user_id, ''), coalesce(s.session_id, ''), "+opened+
 			" FROM items i LEFT JOIN sessions s ON s.id = i.session_key"+w.sql.String()+" ORDER BY i.seq LIMIT "+w.next(), w.values(limit+1)...)
 		return err
 	})
-	list, next = page(list, limit, func(i assay.Item) any { return i.Seq })
+	list, next = store.CutPage(list, limit, func(i assay.Item) any { return i.Seq })
 	return list, next, err
 }
 

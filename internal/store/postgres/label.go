@@ -61,10 +61,10 @@ func labelInto(l *assay.Label) []any {
 
 func (l labels) List(ctx context.Context, project assay.ProjectID, p store.Page) (list []assay.Label, next string, err error) {
 	var after int64
-	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+	if _, err := p.After(&after); err != nil {
 		return nil, "", err
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	err = l.read(ctx, func(ctx context.Context, c conn) (err error) {
 		list, err = collect(ctx, c, labelInto, `SELECT l.id, s.user_id, s.session_id, c.hash, l.criterion, l.criterion_version, l.value, l.rater,
 			l.blind, l.probability, l.created_at
@@ -72,7 +72,7 @@ func (l labels) List(ctx context.Context, project assay.ProjectID, p store.Page)
 			WHERE l.project_id = $1 AND l.id > $2 ORDER BY l.id LIMIT $3`, project, after, limit+1)
 		return err
 	})
-	list, next = page(list, limit, func(l assay.Label) any { return l.ID })
+	list, next = store.CutPage(list, limit, func(l assay.Label) any { return l.ID })
 	return list, next, err
 }
 

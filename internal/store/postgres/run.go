@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"assay/internal/assay"
@@ -62,7 +61,7 @@ func noRun(id assay.RunID) error {
 
 func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []assay.Run, next string, err error) {
 	before := int64(1) << 62
-	if _, err := decodeCursor(p.Cursor, &before); err != nil {
+	if _, err := p.After(&before); err != nil {
 		return nil, "", err
 	}
 	w := where("r.id < ?", before)
@@ -75,12 +74,12 @@ func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []
 	if len(q.States) > 0 {
 		w.and("r.state = ANY(?)", texts(q.States))
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	err = r.read(ctx, func(ctx context.Context, c conn) (err error) {
 		list, err = collect(ctx, c, runInto, runSelect+w.sql.String()+" ORDER BY r.id DESC LIMIT "+w.next(), w.values(limit+1)...)
 		return err
 	})
-	list, next = page(list, limit, func(r assay.Run) any { return int64(r.ID) })
+	list, next = store.CutPage(list, limit, func(r assay.Run) any { return int64(r.ID) })
 	return list, next, err
 }
 
@@ -119,7 +118,7 @@ func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.T
 func (r runs) SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.Run, error) {
 	return r.alter(ctx, id, func(ctx context.Context, t tx, run assay.Run) (bool, error) {
 		if run.State.Terminal() {
-			return false, refused(run, "its concurrency cannot change")
+			return false, store.Refuse(run, "its concurrency cannot change")
 		}
 		_, err := t.exec(ctx, "UPDATE runs SET revision = revision + 1, concurrency = $2 WHERE id = $1", id, n)
 		return true, err
@@ -141,14 +140,9 @@ func (r runs) alter(ctx context.Context, id assay.RunID, f func(context.Context,
 	return run, err
 }
 
-func refused(run assay.Run, what string) error {
-	return assay.Errorf(assay.CodeRefused, "run %s is %s: %s", run.ID, run.State, what).
-		WithHint("`assay runs` shows where runs stand").With("run", run.ID.String()).With("state", string(run.State))
-}
-
 func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay.Run, error) {
 	return r.alter(ctx, id, func(ctx context.Context, t tx, run assay.Run) (bool, error) {
-		if err := allowed(run, c); err != nil {
+		if err := c.Allows(run); err != nil {
 			return false, err
 		}
 		var ended *time.Time
@@ -166,28 +160,13 @@ func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay
 	})
 }
 
-// allowed says whether the row's present content lets c happen.
-func allowed(run assay.Run, c store.Change) error {
-	switch {
-	case c.Epoch != nil && *c.Epoch != run.Epoch:
-		return lost(run.ID, *c.Epoch)
-	case run.State.Terminal():
-		return refused(run, "it has ended and never changes again")
-	case !slices.Contains(c.From, run.State):
-		return refused(run, "it cannot become "+string(c.To)+" from there")
-	case run.CancelRequestedAt != nil && (c.To == assay.RunPaused || (c.To.Terminal() && c.To != assay.RunCancelled)):
-		return refused(run, "a cancel was asked for, so it cannot become "+string(c.To))
-	}
-	return nil
-}
-
 func (r runs) TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool, now time.Time) (assay.Run, error) {
 	return r.alter(ctx, id, func(ctx context.Context, t tx, run assay.Run) (bool, error) {
 		if run.Epoch != epoch {
 			return false, lost(id, epoch)
 		}
 		if run.State != assay.RunQueued && run.State != assay.RunRunning {
-			return false, refused(run, "it cannot be taken up")
+			return false, store.Refuse(run, "it cannot be taken up")
 		}
 		if _, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, epoch = epoch + 1, state = 'running', reason = '', sentence = '',
 			phase = CASE WHEN phase = '' THEN 'planning' ELSE phase END, wake_at = NULL, started_at = coalesce(started_at, $2),

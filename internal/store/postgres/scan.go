@@ -82,10 +82,10 @@ func narrow(c *clause, q store.SessionQuery) {
 
 func (s sessions) List(ctx context.Context, project assay.ProjectID, q store.SessionQuery, p store.Page) (heads []assay.Head, next string, err error) {
 	var after [3]string
-	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+	if _, err := p.After(&after); err != nil {
 		return nil, "", err
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	for _, w := range windows(project, q) {
 		narrow(w, q)
 		from := after
@@ -110,7 +110,7 @@ func (s sessions) List(ctx context.Context, project assay.ProjectID, q store.Ses
 			from = [3]string{end.Day, end.UserID, end.SessionID}
 		}
 	}
-	heads, next = page(heads, limit, func(h assay.Head) any { return [3]string{h.Day, h.UserID, h.SessionID} })
+	heads, next = store.CutPage(heads, limit, func(h assay.Head) any { return [3]string{h.Day, h.UserID, h.SessionID} })
 	return heads, next, nil
 }
 

@@ -40,7 +40,7 @@ func (v verdicts) List(ctx context.Context, q store.VerdictQuery, p store.Page) 
 	if q.Run != 0 {
 		after = verdictKey{Unit: -1}
 	}
-	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+	if _, err := p.After(&after); err != nil {
 		return nil, "", err
 	}
 	w := where(answered)
@@ -58,7 +58,7 @@ func (v verdicts) List(ctx context.Context, q store.VerdictQuery, p store.Page) 
 		w.and("(i.ended_at, i.run_id, i.seq) <= (?, ?, ?)", after.Graded, after.Run, after.Seq)
 		order = "i.ended_at DESC, i.run_id DESC, i.seq DESC"
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	items := "(SELECT i.* FROM items i" + w.sql.String() + " ORDER BY " + order + " LIMIT " + w.next() + ")"
 	args := w.values(limit + 2) // the item of the cursor may be used up
 	rest = verdictColumns + " FROM " + items + verdictTables + " WHERE NOT (i.seq = $" + strconv.Itoa(len(args)+1) +
@@ -74,7 +74,7 @@ func (v verdicts) List(ctx context.Context, q store.VerdictQuery, p store.Page) 
 		return nil, "", err
 	}
 	if len(g.list) > limit {
-		next = encodeCursor(g.keys[limit-1])
+		next = store.Cursor(g.keys[limit-1])
 		g.list = g.list[:limit]
 	}
 	return g.list, next, nil

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"assay/internal/assay"
@@ -24,12 +23,6 @@ func (r runs) edit(ctx context.Context, p priority, id assay.RunID, f func(tx, a
 		return err
 	})
 	return run, err
-}
-
-func refuse(run assay.Run, what string) error {
-	return assay.Errorf(assay.CodeRefused, "run %s is %s: %s", run.ID, run.State, what).
-		WithHint("`assay runs show %s` tells more", run.ID).
-		With("run", run.ID.String()).With("state", string(run.State))
 }
 
 func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.Time) (assay.Run, error) {
@@ -57,7 +50,7 @@ func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.T
 func (r runs) SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.Run, error) {
 	return r.edit(ctx, forAsk, id, func(t tx, run assay.Run) error {
 		if run.State.Terminal() {
-			return refuse(run, "its concurrency cannot change any more")
+			return store.Refuse(run, "its concurrency cannot change any more")
 		}
 		_, err := t.exec("UPDATE runs SET concurrency = ?, revision = revision + 1 WHERE id = ?", n, id)
 		return err
@@ -66,7 +59,7 @@ func (r runs) SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.
 
 func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay.Run, error) {
 	return r.edit(ctx, forAsk, id, func(t tx, run assay.Run) error {
-		if err := allowed(run, c); err != nil {
+		if err := c.Allows(run); err != nil {
 			return err
 		}
 		var ended *time.Time
@@ -84,28 +77,13 @@ func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay
 	})
 }
 
-// allowed says whether the row's present content lets c happen.
-func allowed(run assay.Run, c store.Change) error {
-	switch {
-	case c.Epoch != nil && *c.Epoch != run.Epoch:
-		return assay.ErrLost
-	case run.State.Terminal():
-		return refuse(run, "it has ended and never changes again")
-	case !slices.Contains(c.From, run.State):
-		return refuse(run, "it cannot become "+string(c.To)+" from there")
-	case run.CancelRequestedAt != nil && (c.To == assay.RunPaused || (c.To.Terminal() && c.To != assay.RunCancelled)):
-		return refuse(run, "a cancel was asked for, so it cannot become "+string(c.To))
-	}
-	return nil
-}
-
 func (r runs) TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool, now time.Time) (assay.Run, error) {
 	return r.edit(ctx, forAsk, id, func(t tx, run assay.Run) error {
 		if run.Epoch != epoch {
 			return assay.ErrLost
 		}
 		if run.State != assay.RunQueued && run.State != assay.RunRunning {
-			return refuse(run, "nobody can take it up")
+			return store.Refuse(run, "nobody can take it up")
 		}
 		if err := bury(ctx, t, id, dead); err != nil {
 			return err

@@ -81,26 +81,26 @@ func (i imports) Finish(ctx context.Context, id int64, totals store.Import, now 
 
 func (i imports) List(ctx context.Context, project assay.ProjectID, p store.Page) (list []store.Import, next string, err error) {
 	before := int64(1) << 62
-	if _, err := decodeCursor(p.Cursor, &before); err != nil {
+	if _, err := p.After(&before); err != nil {
 		return nil, "", err
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	err = i.s.read.do(ctx, func(c *conn) error {
 		return c.query(ctx, func(r row) error {
 			list = append(list, scanImport(r))
 			return nil
 		}, "SELECT "+importColumns+" FROM imports WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT ?", project, before, limit+1)
 	})
-	list, next = page(list, limit, func(i store.Import) any { return i.ID })
+	list, next = store.CutPage(list, limit, func(i store.Import) any { return i.ID })
 	return list, next, err
 }
 
 func (i imports) Rejects(ctx context.Context, project assay.ProjectID, id int64, p store.Page) (list []store.Reject, next string, err error) {
 	var after int64
-	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+	if _, err := p.After(&after); err != nil {
 		return nil, "", err
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	err = i.s.read.do(ctx, func(c *conn) error {
 		found, err := c.first(ctx, func(row) error { return nil }, "SELECT 1 FROM imports WHERE id = ? AND project_id = ?", id, project)
 		if err != nil {
@@ -114,7 +114,7 @@ func (i imports) Rejects(ctx context.Context, project assay.ProjectID, id int64,
 			return nil
 		}, "SELECT line, place, reason, excerpt FROM rejects WHERE import_id = ? AND no > ? ORDER BY no LIMIT ?", id, after, limit+1)
 	})
-	list, next = page(list, limit, func(store.Reject) any { return after + int64(limit) }) // numbers have no gaps
+	list, next = store.CutPage(list, limit, func(store.Reject) any { return after + int64(limit) }) // numbers have no gaps
 	return list, next, err
 }
 

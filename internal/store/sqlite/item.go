@@ -37,7 +37,7 @@ func (i items) Pending(ctx context.Context, run assay.RunID, after int64, limit 
 
 func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p store.Page) (list []assay.Item, next string, err error) {
 	var after int64
-	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+	if _, err := p.After(&after); err != nil {
 		return nil, "", err
 	}
 	var where clause
@@ -49,7 +49,7 @@ func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p s
 	if q.Class != "" {
 		where.and("i.class = ?", q.Class)
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	err = i.s.read.do(ctx, func(c *conn) error {
 		return c.query(ctx, func(r row) error {
 			item := scanItem(r)
@@ -59,7 +59,7 @@ func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p s
 		}, "SELECT "+itemColumns+", s.user_id, s.session_id FROM items i LEFT JOIN sessions s ON s.id = i.session_key WHERE "+
 			where.sql.String()+" ORDER BY i.seq LIMIT ?", append(where.args, limit+1)...)
 	})
-	list, next = page(list, limit, func(i assay.Item) any { return i.Seq })
+	list, next = store.CutPage(list, limit, func(i assay.Item) any { return i.Seq })
 	return list, next, err
 }
 

@@ -27,10 +27,10 @@ func putLabels(t tx, project assay.ProjectID, content int64, list []assay.Label,
 
 func (l labels) List(ctx context.Context, project assay.ProjectID, p store.Page) (list []assay.Label, next string, err error) {
 	var after int64
-	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+	if _, err := p.After(&after); err != nil {
 		return nil, "", err
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	err = l.s.read.do(ctx, func(c *conn) error {
 		return c.query(ctx, func(r row) error {
 			list = append(list, assay.Label{
@@ -43,7 +43,7 @@ func (l labels) List(ctx context.Context, project assay.ProjectID, p store.Page)
 			FROM labels l CROSS JOIN contents c ON c.id = l.content_id CROSS JOIN sessions s ON s.id = c.session_key
 			WHERE l.project_id = ? AND l.id > ? ORDER BY l.id LIMIT ?`, project, after, limit+1)
 	})
-	list, next = page(list, limit, func(l assay.Label) any { return l.ID })
+	list, next = store.CutPage(list, limit, func(l assay.Label) any { return l.ID })
 	return list, next, err
 }
 

@@ -58,7 +58,7 @@ func (r runs) Get(ctx context.Context, id assay.RunID) (run assay.Run, err error
 
 func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []assay.Run, next string, err error) {
 	before := int64(1) << 62
-	if _, err := decodeCursor(p.Cursor, &before); err != nil {
+	if _, err := p.After(&before); err != nil {
 		return nil, "", err
 	}
 	var where clause
@@ -73,9 +73,9 @@ func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []
 	if len(q.States) > 0 {
 		where.and("r.state IN (SELECT value FROM json_each(?))", toJSON(q.States))
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	list, err = r.list(ctx, runSelect+where.sql.String()+" ORDER BY r.id DESC LIMIT ?", append(where.args, limit+1)...)
-	list, next = page(list, limit, func(run assay.Run) any { return int64(run.ID) })
+	list, next = store.CutPage(list, limit, func(run assay.Run) any { return int64(run.ID) })
 	return list, next, err
 }
 

@@ -72,10 +72,10 @@ func from(q store.SessionQuery) string {
 
 func (s sessions) List(ctx context.Context, project assay.ProjectID, q store.SessionQuery, p store.Page) (heads []assay.Head, next string, err error) {
 	var after [3]string
-	if _, err := decodeCursor(p.Cursor, &after); err != nil {
+	if _, err := p.After(&after); err != nil {
 		return nil, "", err
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	err = s.s.read.view(ctx, func(c *conn) error {
 		for _, w := range windows(project, q) {
 			narrow(w, q)
@@ -94,7 +94,7 @@ func (s sessions) List(ctx context.Context, project assay.ProjectID, q store.Ses
 		}
 		return nil
 	})
-	heads, next = page(heads, limit, func(h assay.Head) any { return [3]string{h.Day, h.UserID, h.SessionID} })
+	heads, next = store.CutPage(heads, limit, func(h assay.Head) any { return [3]string{h.Day, h.UserID, h.SessionID} })
 	return heads, next, err
 }
 

@@ -34,7 +34,7 @@ type verdictKey struct {
 
 func (v verdicts) List(ctx context.Context, q store.VerdictQuery, p store.Page) (list []assay.Verdict, next string, err error) {
 	after := verdictKey{Unit: -1}
-	started, err := decodeCursor(p.Cursor, &after)
+	started, err := p.After(&after)
 	if err != nil {
 		return nil, "", err
 	}
@@ -57,7 +57,7 @@ func (v verdicts) List(ctx context.Context, q store.VerdictQuery, p store.Page) 
 			after.Graded, after.Run, after.Seq, after.Graded, after.Run, after.Seq, after.Unit)
 		order = " ORDER BY i.ended_at DESC, i.run_id DESC, i.seq DESC, v.unit_no, v.no"
 	}
-	limit := limitOf(p)
+	limit := p.Rows()
 	g := grouper{limit: limit}
 	err = v.s.read.do(ctx, func(c *conn) error {
 		return c.query(ctx, g.add, verdictSelect+where.sql.String()+order, where.args...)
@@ -66,7 +66,7 @@ func (v verdicts) List(ctx context.Context, q store.VerdictQuery, p store.Page) 
 		err = nil
 	}
 	if len(g.list) > limit {
-		next = encodeCursor(g.keys[limit-1])
+		next = store.Cursor(g.keys[limit-1])
 		g.list = g.list[:limit]
 	}
 	return g.list, next, err
