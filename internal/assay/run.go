@@ -89,6 +89,7 @@ const (
 	ReasonEnded          Reason = "ended_early"      // completed, partial: a person asked
 	ReasonNothingGraded  Reason = "nothing_graded"   // failed: items were sampled, none has a verdict
 	ReasonCrashLoop      Reason = "crash_loop"       // failed: five takeovers without progress
+	ReasonDriverFailed   Reason = "driver_failed"    // failed: its driver failed ten times in a row without progress
 	ReasonPlanFailed     Reason = "plan_failed"      // failed: the frame could not be planned
 	ReasonPlanIncomplete Reason = "plan_incomplete"  // failed: other than the sampled number of items exists
 	ReasonJudgeUnusable  Reason = "judge_unusable"   // failed: a judge version cannot be built here

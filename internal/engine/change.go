@@ -44,6 +44,19 @@ func FinishEnd(ctx context.Context, s store.Store, run assay.Run, now func() tim
 	}, now)
 }
 
+// FinishFail ends a run that its driver cannot carry on. A cancel that was asked for beats it.
+func FinishFail(ctx context.Context, s store.Store, run assay.Run, why assay.Reason, sentence string, now func() time.Time) (assay.Run, error) {
+	moved := run
+	if !run.Cancelling() {
+		var err error
+		moved, err = finish(ctx, s, run, assay.ItemAbandoned, EventFail, store.Change{Reason: why, Sentence: sentence}, now)
+		if err != nil || moved.Epoch != run.Epoch || !moved.Cancelling() {
+			return moved, err
+		}
+	}
+	return FinishCancel(ctx, s, moved, now)
+}
+
 const (
 	CancelSentence = "cancelled: the items that had no verdict yet are cancelled; `assay retry` grades them in a new run"
 	EndSentence    = "ended early: the items that had no verdict yet are abandoned and the result is partial"

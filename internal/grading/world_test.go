@@ -117,10 +117,13 @@ func (w *world) put(from, to int, text string) {
 
 // drive runs a dispatcher until the returned function is called, which stops it gracefully.
 func (w *world) drive() (stop func()) {
-	d := local.New(local.Options{
+	return w.dispatch(local.New(local.Options{
 		Store: w.store, Now: utcNow, Poll: 20 * time.Millisecond,
 		Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: w.grader, assay.RunSingle: w.grader},
-	})
+	}))
+}
+
+func (w *world) dispatch(d *local.Dispatcher) (stop func()) {
 	w.poke.Store(d)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -30,6 +30,8 @@ type Options struct {
 	Look bool
 	// Poll is how often rows are looked at without a wake-up; 250 ms when 0.
 	Poll time.Duration
+	// ErrorPause keeps a run that could not be driven from being taken up in a tight loop; 1 s when 0.
+	ErrorPause time.Duration
 }
 
 // Dispatcher finds runs and drives them.
@@ -39,22 +41,22 @@ type Dispatcher struct {
 
 	mu    sync.Mutex
 	mine  map[assay.RunID]bool
-	gave  map[assay.RunID]int64 // epochs at which a living driver of ours gave a run up after an error
+	gave  map[assay.RunID]failure // runs that a living driver of ours gave up after an error
 	group sync.WaitGroup
 }
-
-// errorPause keeps a run that could not be driven from being taken up in a tight loop.
-const errorPause = time.Second
 
 // New makes a Dispatcher; it does nothing before Run.
 func New(o Options) *Dispatcher {
 	if o.Poll == 0 {
 		o.Poll = 250 * time.Millisecond
 	}
+	if o.ErrorPause == 0 {
+		o.ErrorPause = time.Second
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Dispatcher{o: o, poke: make(chan struct{}, 1), mine: map[assay.RunID]bool{}, gave: map[assay.RunID]int64{}}
+	return &Dispatcher{o: o, poke: make(chan struct{}, 1), mine: map[assay.RunID]bool{}, gave: map[assay.RunID]failure{}}
 }
 
 // Wake says that there may be work. It never blocks.
@@ -90,6 +92,7 @@ func (d *Dispatcher) sweep(ctx context.Context) {
 		}
 		return
 	}
+	d.forget(runs)
 	for _, run := range runs {
 		if ctx.Err() != nil || d.driving(run.ID) {
 			continue
@@ -141,11 +144,10 @@ func (d *Dispatcher) takeUp(ctx context.Context, run assay.Run, dead bool) error
 	d.hold(run.ID)
 	d.group.Go(func() {
 		defer d.release(run.ID)
-		wait(ctx, d.o.Grace)
-		if err := driver.Drive(ctx, run); err != nil {
+		if err := d.drive(ctx, driver, run); err != nil {
 			d.o.Log.Warn("drive run", "run", run.ID.String(), "epoch", run.Epoch, "error", err)
-			d.giveUp(run)
-			wait(ctx, errorPause)
+			d.giveUp(ctx, run, err)
+			wait(ctx, d.o.ErrorPause)
 		}
 	})
 	return nil
@@ -161,18 +163,6 @@ func (d *Dispatcher) hold(id assay.RunID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mine[id] = true
-}
-
-func (d *Dispatcher) giveUp(run assay.Run) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.gave[run.ID] = run.Epoch
-}
-
-func (d *Dispatcher) gaveUp(run assay.Run) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.gave[run.ID] == run.Epoch
 }
 
 func (d *Dispatcher) release(id assay.RunID) {
