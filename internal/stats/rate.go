@@ -65,11 +65,8 @@ func Coverage(strata []Stratum) Value {
 // bounds is the level when every missing measurement is in the domain and gives worst. With S, D and
 // M the weighted shares of the sum, the domain and the missing, any other fate of the missing gives
 // a ratio between (S + M least)/(D + M) and (S + M most)/(D + M). A stratum that was never drawn is
-// missing whole.
+// missing whole. Without a worst value the bound is absent, unless nothing is missing.
 func bounds(strata []Stratum, worst Value) Value {
-	if !worst.Ok() {
-		return None(Unbounded)
-	}
 	var size int64
 	for _, h := range strata {
 		size += h.Size
@@ -85,6 +82,9 @@ func bounds(strata []Stratum, worst Value) Value {
 			sum += w * h.Sum / n
 			domain += w * float64(h.Domain) / n
 			missing = float64(h.Drawn-h.Observed) / n
+		}
+		if missing > 0 && w > 0 && !worst.Ok() {
+			return None(Unbounded)
 		}
 		sum += w * missing * worst.X
 		domain += w * missing

@@ -111,9 +111,13 @@ func TestUndefinedIsAbsent(t *testing.T) {
 			t.Errorf("%s: %+v, want absent %q", c.name, got.Level, c.why)
 		}
 	}
-	got := Mean([]Stratum{{Label: "a", Line: "x", Size: 5, Drawn: 5, Observed: 5, Domain: 5, Sum: 20}}, Known(0), None(Unbounded))
-	if !near(got.Level.X, 4) || !near(got.Low.X, 4) || got.High.Absent != Unbounded {
+	got := Mean([]Stratum{{Label: "a", Line: "x", Size: 5, Drawn: 5, Observed: 4, Domain: 4, Sum: 16}}, Known(0), None(Unbounded))
+	if !near(got.Level.X, 4) || !near(got.Low.X, 16.0/5) || got.High.Absent != Unbounded {
 		t.Errorf("mean without a largest value: %+v", got)
+	}
+	whole := Mean([]Stratum{{Label: "a", Line: "x", Size: 5, Drawn: 5, Observed: 5, Domain: 5, Sum: 20}}, Known(0), None(Unbounded))
+	if !near(whole.Low.X, 4) || !near(whole.High.X, 4) || !whole.High.Ok() {
+		t.Errorf("nothing is missing, so nothing is unbounded: %+v", whole)
 	}
 }
 
