@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"assay/internal/api"
 	"assay/internal/assay"
@@ -10,9 +11,10 @@ import (
 )
 
 type runsErrorsCmd struct {
-	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
-	Class string `placeholder:"CLASS" help:"Only items that ended so, e.g. timeout."`
-	Limit int    `default:"20" help:"Items at most; 0 is all."`
+	RunID   string `arg:"" name:"run" help:"Run, e.g. r3."`
+	Class   string `placeholder:"CLASS" help:"Only items that ended so, e.g. timeout."`
+	Waiting bool   `help:"Instead: items that wait to be tried again, until when and why."`
+	Limit   int    `default:"20" help:"Items at most; 0 is all."`
 }
 
 func (runsErrorsCmd) Help() string {
@@ -21,6 +23,7 @@ func (runsErrorsCmd) Help() string {
 Example:
 
     assay runs errors r3
+    assay runs errors r3 --waiting
     assay runs errors r3 --class malformed_answer --limit 5`
 }
 
@@ -50,8 +53,11 @@ func (c *runsErrorsCmd) Run(a *app) error {
 		}
 		return a.printBroken(it, calls.Attempts)
 	}
-	for _, state := range []assay.ItemState{assay.ItemErrored, assay.ItemUngradable} {
-		q := api.ItemQuery{State: state, Class: assay.Class(c.Class)}
+	queries := []api.ItemQuery{{State: assay.ItemErrored, Class: assay.Class(c.Class)}, {State: assay.ItemUngradable, Class: assay.Class(c.Class)}}
+	if c.Waiting {
+		queries = []api.ItemQuery{{Waiting: true}}
+	}
+	for _, q := range queries {
 		_, err := each(a.ctx, 0, func(ctx context.Context, p store.Page) (api.Page[assay.Item], error) { return d.Items(ctx, id, q, p) }, show)
 		if errors.Is(err, errEnough) {
 			a.say("more items were left; raise --limit, or --limit 0 for all")
@@ -68,7 +74,11 @@ func (a *app) printBroken(it assay.Item, calls []assay.Attempt) error {
 	if a.JSON {
 		return a.printLine(brokenItem{it, calls})
 	}
-	a.print("%s  %s: %s, %s\n", assay.SessionName(it.UserID, it.SessionID), string(it.State), string(it.Class), count(int64(len(calls)), "call"))
+	state, class := string(it.State), it.Class
+	if n := len(calls); it.NotBefore != nil && n > 0 {
+		state, class, it.Error = "waits until "+moment(it.NotBefore, time.UTC), calls[n-1].Class, calls[n-1].Error
+	}
+	a.print("%s  %s: %s, %s\n", assay.SessionName(it.UserID, it.SessionID), state, string(class), count(int64(len(calls)), "call"))
 	if it.Error != "" {
 		a.print("  %s\n", it.Error)
 	}

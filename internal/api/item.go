@@ -19,15 +19,17 @@ type ItemCalls struct {
 
 // ItemQuery selects items of a run. Zero fields select all.
 type ItemQuery struct {
-	State assay.ItemState
-	Class assay.Class
+	State   assay.ItemState
+	Class   assay.Class
+	Waiting bool
 }
 
 type itemListInput struct {
 	RunInput
 	PageInput
 	State string `query:"state" enum:"pending,graded,errored,ungradable,cancelled,abandoned" doc:"absent: every state"`
-	Class string `query:"class" doc:"how the last attempt ended, e.g. timeout"`
+	Class string `query:"class" doc:"how the last attempt of an item that ended did, e.g. timeout"`
+	Wait  bool   `query:"waiting" doc:"only pending items that wait for a time; the last attempt says why"`
 }
 
 type itemInput struct {
@@ -44,7 +46,7 @@ func (s *server) itemRoutes(a huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			q := store.ItemQuery{State: assay.ItemState(in.State), Class: assay.Class(in.Class)}
+			q := store.ItemQuery{State: assay.ItemState(in.State), Class: assay.Class(in.Class), Waiting: in.Wait}
 			items, next, err := s.Store.Items().List(ctx, run.ID, q, in.page())
 			return say(pageOf(items, next), err)
 		})

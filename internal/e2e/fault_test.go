@@ -107,6 +107,25 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
+// An item that waits is listed with its cause and until when.
+func TestWaitingItemsSayWhy(t *testing.T) {
+	w := newWorld(t, "")
+	w.model.SetScript(llmtest.Always(llmtest.RateLimited(10 * time.Minute)))
+	w.ok("import", w.sessions(3))
+	w.ok("judge", "apply", w.judge("j"))
+	grade := w.start("grade", "--judge", "j")
+	eventually(t, 10*time.Second, "all wait", func() bool { return w.model.Count() == 3 && w.view("r1").Counts.Waiting == 3 })
+	out := w.ok("runs", "errors", "r1", "--waiting")
+	if strings.Count(out, "waits until") != 3 || strings.Count(out, string(assay.ClassRateLimited)) != 3 {
+		t.Errorf("waiting items: %s", out)
+	}
+	w.ok("cancel", "r1")
+	grade.wait(10 * time.Second)
+	if out := w.ok("runs", "errors", "r1", "--waiting"); out != "" {
+		t.Errorf("nothing waits in a cancelled run: %s", out)
+	}
+}
+
 func TestQuotaPauses(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.model.SetScript(llmtest.Always(llmtest.Quota()))

@@ -219,8 +219,9 @@ type Items interface {
 
 // ItemQuery selects items.
 type ItemQuery struct {
-	State assay.ItemState
-	Class assay.Class
+	State   assay.ItemState
+	Class   assay.Class // of items that ended; what a waiting one waits for is its last attempt's
+	Waiting bool        // only pending items that wait for a time
 }
 
 // Verdicts are append-only.

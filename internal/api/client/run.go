@@ -59,6 +59,9 @@ func (c *Client) Items(ctx context.Context, id assay.RunID, q api.ItemQuery, p s
 	v := paged(p)
 	put(v, "state", string(q.State))
 	put(v, "class", string(q.Class))
+	if q.Waiting {
+		put(v, "waiting", "true")
+	}
 	return out, c.do(ctx, call{method: http.MethodGet, path: run(id, "items"), query: v}, &out)
 }
 

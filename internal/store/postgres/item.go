@@ -153,6 +153,9 @@ func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p s
 	if q.Class != "" {
 		w.and("i.class = ?", q.Class)
 	}
+	if q.Waiting {
+		w.and("i.state = 'pending' AND i.not_before IS NOT NULL")
+	}
 	limit := p.Rows()
 	err = i.read(ctx, func(ctx context.Context, c conn) (err error) {
 		list, err = collect(ctx, c, itemInto, "SELECT "+itemColumns+", coalesce(s.user_id, ''), coalesce(s.session_id, ''), "+opened+

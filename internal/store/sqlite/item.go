@@ -49,6 +49,9 @@ func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p s
 	if q.Class != "" {
 		where.and("i.class = ?", q.Class)
 	}
+	if q.Waiting {
+		where.and("i.state = 'pending' AND i.not_before IS NOT NULL")
+	}
 	limit := p.Rows()
 	err = i.s.read.do(ctx, func(c *conn) error {
 		return c.query(ctx, func(r row) error {

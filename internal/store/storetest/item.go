@@ -231,6 +231,12 @@ func testItemList(w *world) {
 		return seqs
 	}
 	equal(w, "all", list(store.ItemQuery{}), []int64{1, 2, 3, 4, 5, 6, 7})
+	equal(w, "nothing waits", list(store.ItemQuery{Waiting: true}), []int64(nil))
+	w.commit(f, store.Batch{Open: []assay.Attempt{opened(f, 6, 1)}})
+	limited := failed(opened(f, 6, 1), assay.ItemPending, assay.ClassRateLimited)
+	limited.NotBefore = ptr(at(100))
+	w.commit(f, store.Batch{Done: []store.Outcome{limited}})
+	equal(w, "waiting", list(store.ItemQuery{Waiting: true}), []int64{6})
 	equal(w, "graded", list(store.ItemQuery{State: assay.ItemGraded}), []int64{1, 5})
 	equal(w, "timeouts", list(store.ItemQuery{Class: assay.ClassTimeout}), []int64{2, 4})
 	equal(w, "pending timeouts", list(store.ItemQuery{State: assay.ItemPending, Class: assay.ClassTimeout}), []int64(nil))
