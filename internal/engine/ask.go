@@ -125,6 +125,7 @@ func (e *Engine) Resume(ctx context.Context, id assay.RunID) (assay.Run, error) 
 	case run.Cancelling():
 		return run, refused(run, "resumed: it is being cancelled")
 	case run.State == assay.RunPaused:
+		change.ClearWaits = true // else a run that waits for hours would only pause again
 		run, err = Move(ctx, e.store.Runs(), id, EventResume, change)
 	case !run.State.Terminal() && run.PauseRequestedAt != nil:
 		change.From, change.To = []assay.RunState{run.State}, run.State

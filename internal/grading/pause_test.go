@@ -109,3 +109,24 @@ func TestLongRetryAfterPauses(t *testing.T) {
 		}
 	})
 }
+
+// Who resumes such a run wants it to try at once, not to fall asleep until the same hour again.
+func TestResumeDoesNotWaitOutARetryAfter(t *testing.T) {
+	onEach(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, 10)
+		w.judge.script(func(context.Context, judge.Question, int) judge.Reply {
+			return judge.Reply{Class: assay.ClassRateLimited, Error: "429", RetryAfter: 3 * time.Hour}
+		})
+		w.drive()
+		id := w.grade(engine.GradeRequest{}).ID
+		w.until(id, assay.RunPaused)
+		w.judge.script(nil)
+		if _, err := w.engine.Resume(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		w.until(id, assay.RunCompleted)
+		if c := w.counts(id); c.Graded != 10 || w.judge.calls.Load() != 20 {
+			t.Errorf("%+v after %d calls", c, w.judge.calls.Load())
+		}
+	})
+}

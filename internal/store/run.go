@@ -54,6 +54,8 @@ type Change struct {
 	WakeAt   *time.Time // stored as given, nil clears
 	// ClearPause drops a pause request: set by resume.
 	ClearPause bool
+	// ClearWaits lets items that wait for a time go at once: set when a person resumes.
+	ClearWaits bool
 	Now        time.Time
 }
 

@@ -152,6 +152,11 @@ func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay
 				return false, err
 			}
 		}
+		if c.ClearWaits {
+			if _, err := t.exec(ctx, "UPDATE items SET not_before = NULL WHERE run_id = $1 AND state = 'pending' AND not_before IS NOT NULL", id); err != nil {
+				return false, err
+			}
+		}
 		_, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, state = $2, phase = CASE WHEN $3 = '' THEN phase ELSE $3 END,
 			reason = $4, sentence = $5, partial = partial OR $6, wake_at = $7,
 			pause_requested_at = CASE WHEN $8 THEN NULL ELSE pause_requested_at END, ended_at = $9 WHERE id = $1`,

@@ -69,6 +69,11 @@ func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay
 				return err
 			}
 		}
+		if c.ClearWaits {
+			if _, err := t.exec("UPDATE items SET not_before = NULL WHERE run_id = ? AND state = 'pending' AND not_before IS NOT NULL", id); err != nil {
+				return err
+			}
+		}
 		_, err := t.exec(`UPDATE runs SET state = ?, phase = CASE WHEN ? = '' THEN phase ELSE ? END, reason = ?, sentence = ?,
 			partial = partial OR ?, wake_at = ?, pause_requested_at = CASE WHEN ? THEN NULL ELSE pause_requested_at END,
 			ended_at = ?, revision = revision + 1 WHERE id = ?`,
