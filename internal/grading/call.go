@@ -41,14 +41,14 @@ var stayed = judge.Reply{Class: assay.ClassAborted, Error: "the call did not lea
 
 func (l *loop) ask(f *flight) judge.Reply {
 	if err := l.recall(f); err != nil {
-		return storeAway("read attempts", err)
+		return l.unread("read attempts", err)
 	}
 	j := l.judges[f.item.Judge]
 	q := judge.Question{Repeat: f.item.Repeat, Unreadable: f.unreadable}
 	if j.NeedsBody() {
 		var err error
 		if q.Session, q.Content, err = l.g.read(l.calls, f.shelf, f.item.Content); err != nil {
-			return noBody(err)
+			return l.noBody(err)
 		}
 		if q.Session.Empty() {
 			return judge.Reply{Class: assay.ClassSessionEmpty, Error: "the session holds no message to grade"}
@@ -60,18 +60,22 @@ func (l *loop) ask(f *flight) judge.Reply {
 	return j.Ask(l.calls, q)
 }
 
-func noBody(err error) judge.Reply {
+func (l *loop) noBody(err error) judge.Reply {
 	switch {
 	case errors.Is(err, errUnreadable):
 		return judge.Reply{Class: assay.ClassJudgeError, Error: err.Error()}
 	case assay.CodeOf(err) == assay.CodeNotFound:
 		return judge.Reply{Class: assay.ClassSessionMissing, Error: "the session's body is no longer stored"}
 	}
-	return storeAway("read session", err)
+	return l.unread("read session", err)
 }
 
-// storeAway is the reply of a call that was not made for no fault of the item, which waits a moment.
-func storeAway(what string, err error) judge.Reply {
+// unread is the reply of a call that was not made because the store did not give what it needs. Rows
+// that are damaged stay so and end their item; else it is no fault of the item, which waits a moment.
+func (l *loop) unread(what string, err error) judge.Reply {
+	if assay.CodeOf(err) == assay.CodeInternal && l.calls.Err() == nil {
+		return judge.Reply{Class: assay.ClassJudgeError, Error: what + ": " + err.Error()}
+	}
 	return judge.Reply{Class: assay.ClassAborted, Error: what + ": " + err.Error(), RetryAfter: time.Second}
 }
 

@@ -110,6 +110,25 @@ func TestAnIncompletePlanFailsTheRun(t *testing.T) {
 	}
 }
 
+// A session whose row is damaged stays so: it ends with the reason instead of being read for ever.
+func TestADamagedSessionEndsItsItem(t *testing.T) {
+	w, f := onFaulty(t, 10)
+	damaged := assay.Errorf(assay.CodeInternal, "the database file is damaged")
+	first := storetest.Nth(1, "Bodies.Get", damaged)
+	f.Before = func(call string) error {
+		if call == "Bodies.Load" {
+			return damaged // what is read ahead; each call then reads its own
+		}
+		return first(call)
+	}
+	id := w.grade(engine.GradeRequest{}).ID
+	w.drive()
+	w.until(id, assay.RunCompleted)
+	if c := w.counts(id); c.Graded != 9 || c.ByClass[assay.ClassJudgeError] != 1 || w.judge.calls.Load() != 9 {
+		t.Errorf("%+v after %d calls", c, w.judge.calls.Load())
+	}
+}
+
 // A call that was opened in time and read its session slowly, while the store went away, does not
 // leave: nobody could have told it of a cancel or a takeover.
 func TestACallThatIsLateWaitsForTheRow(t *testing.T) {
