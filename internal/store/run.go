@@ -51,7 +51,7 @@ type Change struct {
 	Reason   assay.Reason
 	Sentence string
 	Partial  bool
-	WakeAt   *time.Time // stored as given, nil clears
+	WakeAt   *time.Time // stored unless a person asked for a pause; nil clears
 	// ClearPause drops a pause request: set by resume.
 	ClearPause bool
 	// ClearWaits lets items that wait for a time go at once: set when a person resumes.
@@ -73,6 +73,14 @@ func (c Change) Allows(run assay.Run) error {
 		return Refuse(run, "a cancel was asked for, so it cannot become "+string(c.To))
 	}
 	return nil
+}
+
+// Wakes is when run wakes after c: not by itself where a person asked for a pause meanwhile.
+func (c Change) Wakes(run assay.Run) *time.Time {
+	if c.To == assay.RunPaused && run.PauseRequestedAt != nil {
+		return nil
+	}
+	return c.WakeAt
 }
 
 // Refuse is the error of a run whose state does not allow something.

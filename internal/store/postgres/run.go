@@ -160,7 +160,7 @@ func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay
 		_, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, state = $2, phase = CASE WHEN $3 = '' THEN phase ELSE $3 END,
 			reason = $4, sentence = $5, partial = partial OR $6, wake_at = $7,
 			pause_requested_at = CASE WHEN $8 THEN NULL ELSE pause_requested_at END, ended_at = $9 WHERE id = $1`,
-			id, c.To, c.Phase, c.Reason, c.Sentence, c.Partial, c.WakeAt, c.ClearPause, ended)
+			id, c.To, c.Phase, c.Reason, c.Sentence, c.Partial, c.Wakes(run), c.ClearPause, ended)
 		return true, err
 	})
 }

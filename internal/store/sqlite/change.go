@@ -77,7 +77,7 @@ func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay
 		_, err := t.exec(`UPDATE runs SET state = ?, phase = CASE WHEN ? = '' THEN phase ELSE ? END, reason = ?, sentence = ?,
 			partial = partial OR ?, wake_at = ?, pause_requested_at = CASE WHEN ? THEN NULL ELSE pause_requested_at END,
 			ended_at = ?, revision = revision + 1 WHERE id = ?`,
-			c.To, c.Phase, c.Phase, c.Reason, c.Sentence, c.Partial, c.WakeAt, c.ClearPause, ended, id)
+			c.To, c.Phase, c.Phase, c.Reason, c.Sentence, c.Partial, c.Wakes(run), c.ClearPause, ended, id)
 		return err
 	})
 }
