@@ -72,7 +72,11 @@ func (c *serveCmd) announce(a *app, d *door, address string) error {
 
 func (c *serveCmd) token() (string, error) {
 	if c.TokenFile == "" {
-		return os.Getenv("ASSAY_TOKEN"), nil
+		token := os.Getenv("ASSAY_TOKEN")
+		if token != "" && strings.TrimSpace(token) == "" {
+			return "", assay.Errorf(assay.CodeInvalid, "ASSAY_TOKEN holds nothing but spaces").WithHint("`openssl rand -hex 32` makes a token")
+		}
+		return token, nil
 	}
 	raw, err := os.ReadFile(c.TokenFile)
 	if err != nil {
