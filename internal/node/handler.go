@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"syscall"
 	"time"
 
@@ -93,10 +94,20 @@ func Listen(addr, token string) (net.Listener, error) {
 // ServeTCP serves the API and the page on l until Close, and returns their address.
 func (n *Node) ServeTCP(l net.Listener, d Door) string {
 	n.tcp = api.HTTPServer(api.Guard(n.page, api.GuardOptions{Hosts: d.Hosts, Token: d.Token, Commands: d.Commands}))
-	address := "http://" + l.Addr().String()
+	address := "http://" + reachable(l.Addr().String())
 	n.address.Store(&address)
 	go n.serve(n.tcp, l)
 	return address
+}
+
+// reachable is where a listener can be reached from this machine: one on every address has none of its
+// own, and the guard takes no request for 0.0.0.0.
+func reachable(addr string) string {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil || !at.Addr().IsUnspecified() {
+		return addr
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
 }
 
 func (n *Node) ownerInfo() api.OwnerInfo {
