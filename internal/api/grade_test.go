@@ -62,6 +62,8 @@ func TestGrade(t *testing.T) {
 	holds(t, err, assay.CodeNotFound)
 	_, err = w.tcp.Items(ctx, g.ID, api.ItemQuery{State: "fail"}, store.Page{})
 	holds(t, err, assay.CodeInvalid)
+	_, err = w.tcp.Items(ctx, g.ID, api.ItemQuery{Class: "fail"}, store.Page{})
+	holds(t, err, assay.CodeInvalid)
 	raw, err := w.tcp.Report(ctx, g.ID)
 	if err != nil || !strings.Contains(string(raw), `"coverage":1`) {
 		t.Errorf("%s, %v", raw, err)

@@ -46,6 +46,9 @@ func (s *server) itemRoutes(a huma.API) {
 			if err != nil {
 				return nil, err
 			}
+			if _, known := assay.Policies[assay.Class(in.Class)]; in.Class != "" && !known {
+				return nil, assay.Errorf(assay.CodeInvalid, "class %q is not known", in.Class).WithHint("docs/CLASSES.md lists them, e.g. timeout")
+			}
 			q := store.ItemQuery{State: assay.ItemState(in.State), Class: assay.Class(in.Class), Waiting: in.Wait}
 			items, next, err := s.Store.Items().List(ctx, run.ID, q, in.page())
 			return say(pageOf(items, next), err)
