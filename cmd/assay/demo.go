@@ -22,6 +22,8 @@ type demoCmd struct {
 	Sessions int    `default:"3000" placeholder:"N" help:"How many sessions to make, default 3,000; a million works."`
 	Seed     string `default:"demo" placeholder:"TEXT" help:"The same seed makes the same sessions."`
 	Listen   string `default:"127.0.0.1:7171" placeholder:"ADDR" help:"Address of the page, default 127.0.0.1:7171; another port is taken when it is in use."`
+
+	AddressFile string `type:"path" placeholder:"FILE" help:"Write the address there once the report is printed."`
 }
 
 // demoDir keeps invented sessions away from a person's own.
@@ -75,6 +77,9 @@ func (c *demoCmd) Run(a *app) error {
 		return nil
 	}
 	a.say("%s shows it; `assay --data %s sessions list` and every other command work too. Ctrl-C ends.", address, a.dir())
+	if err := writeAddress(c.AddressFile, address); err != nil {
+		return err
+	}
 	<-a.ctx.Done()
 	return nil
 }

@@ -55,10 +55,8 @@ func (c *serveCmd) Run(a *app) error {
 }
 
 func (c *serveCmd) announce(a *app, d *door, address string) error {
-	if c.AddressFile != "" {
-		if err := os.WriteFile(c.AddressFile, []byte(address+"\n"), 0o600); err != nil {
-			return assay.Errorf(assay.CodeInternal, "write %s: %w", c.AddressFile, plain(err))
-		}
+	if err := writeAddress(c.AddressFile, address); err != nil {
+		return err
 	}
 	if a.JSON {
 		return a.printLine(map[string]any{"address": address, "pid": os.Getpid(), "driving": d.node().Owns()})
@@ -66,6 +64,17 @@ func (c *serveCmd) announce(a *app, d *door, address string) error {
 	a.print("Assay serves %s\n", address)
 	if !d.node().Owns() {
 		a.print("another process owns the database: this one stands by and takes over when it ends\n")
+	}
+	return nil
+}
+
+// writeAddress tells scripts where a server answers; "" is nowhere.
+func writeAddress(file, address string) error {
+	if file == "" {
+		return nil
+	}
+	if err := os.WriteFile(file, []byte(address+"\n"), 0o600); err != nil {
+		return assay.Errorf(assay.CodeInternal, "write %s: %w", file, plain(err))
 	}
 	return nil
 }

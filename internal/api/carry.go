@@ -128,6 +128,9 @@ func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (w *writer) extend() { _ = w.rc.SetWriteDeadline(time.Now().Add(writeTime)) }
 
 func (w *writer) WriteHeader(status int) {
+	if w.begun {
+		return // an error about a client that left in the middle of its answer: nobody hears it
+	}
 	w.begun = true
 	w.extend()
 	w.ResponseWriter.WriteHeader(status)
