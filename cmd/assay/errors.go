@@ -78,7 +78,7 @@ func (a *app) printBroken(it assay.Item, calls []assay.Attempt) error {
 	if n := len(calls); it.NotBefore != nil && n > 0 {
 		state, class, it.Error = "waits until "+moment(it.NotBefore, time.UTC), calls[n-1].Class, calls[n-1].Error
 	}
-	a.print("%s  %s: %s, %s\n", assay.SessionName(it.UserID, it.SessionID), state, string(class), count(int64(len(calls)), "call"))
+	a.print("%s  %s: %s, %s, item %d\n", assay.SessionName(it.UserID, it.SessionID), state, string(class), count(int64(len(calls)), "call"), it.Seq)
 	if it.Error != "" {
 		a.print("  %s\n", it.Error)
 	}

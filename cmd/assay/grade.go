@@ -10,6 +10,7 @@ import (
 type gradeCmd struct {
 	frameFlags
 	sampleFlags
+	budgetFlags
 	Concurrency    *int   `short:"c" placeholder:"N" help:"Judge calls in flight at most. Default: the project's, 10. Can be changed while it runs: assay runs set."`
 	Session        string `placeholder:"USER/ID" help:"Grade this one session now and print its verdicts."`
 	Detach         bool   `help:"Accept the run, print its number and return; whoever drives carries it on."`
@@ -19,12 +20,14 @@ type gradeCmd struct {
 func (gradeCmd) Help() string {
 	return `Draws the same sample for the same seed, reuses verdicts of the same judge version on the same content, calls the judge for the rest and stores every answer before the next call. It survives any crash: "assay watch" goes on where it stopped and pays for nothing twice.
 
+With --budget the most that a call can cost is set aside before it leaves, and the run pauses when that could cross the budget: "assay runs set" raises it. Without a known price a budget refuses the judge; "assay models set" gives a price.
+
 Ctrl-C stops gracefully: calls in flight finish, and "assay watch" goes on later. A second Ctrl-C ends at once.
 
 Example:
 
     assay grade --judge resolved --from 2026-03-01 --to 2026-03-08
-    assay grade --judge my-judge.yaml -n 50 -c 20
+    assay grade --judge my-judge.yaml -n 50 -c 20 --budget 5
     assay grade --judge task-success --session alice/42`
 }
 
@@ -80,7 +83,7 @@ func (c *gradeCmd) ask(a *app, d *door) (engine.GradeRequest, error) {
 			return q, err
 		}
 	}
-	q.Concurrency = c.Concurrency
+	q.Concurrency, q.Budget, q.Unpriced = c.Concurrency, amount(c.Budget), c.AllowUnpriced
 	q.Judges, err = a.applyFiles(d, c.Judge)
 	return q, err
 }

@@ -18,12 +18,14 @@ type grammar struct {
 	Imports  importsCmd  `cmd:"" group:"sessions" help:"List imports and what they rejected."`
 	Sessions sessionsCmd `cmd:"" group:"sessions" help:"List sessions, show one."`
 	Set      setCmd      `cmd:"" group:"sessions" help:"Save lists of sessions."`
-	Judge    judgeCmd    `cmd:"" group:"judges" help:"Apply, list and show judges."`
+	Judge    judgeCmd    `cmd:"" group:"judges" help:"Apply, list, show and try judges."`
+	Models   modelsCmd   `cmd:"" group:"judges" help:"List models, set their prices and limits."`
+	Provider providerCmd `cmd:"" group:"judges" help:"List providers, check that one works."`
 
 	Plan     planCmd     `cmd:"" group:"runs" help:"Say what a grade run would do. Writes nothing."`
 	Grade    gradeCmd    `cmd:"" group:"runs" help:"Sample sessions and grade them."`
 	Watch    watchCmd    `cmd:"" group:"runs" help:"Follow a run to its end, and take it up if nobody drives it."`
-	Runs     runsCmd     `cmd:"" group:"runs" help:"List runs, show one and its errors, change its concurrency."`
+	Runs     runsCmd     `cmd:"" group:"runs" help:"List runs, show one, its items and errors, change its concurrency and budget."`
 	Cancel   cancelCmd   `cmd:"" group:"runs" help:"Stop a run: no new call starts."`
 	Pause    pauseCmd    `cmd:"" group:"runs" help:"Pause a run once its calls in flight have ended."`
 	Resume   resumeCmd   `cmd:"" group:"runs" help:"Go on with a paused run and follow it."`
@@ -31,6 +33,7 @@ type grammar struct {
 	End      endCmd      `cmd:"" group:"runs" help:"Complete a run early with what it has."`
 	Verdicts verdictsCmd `cmd:"" group:"runs" help:"Print verdicts of a run or of a session."`
 	Report   reportCmd   `cmd:"" group:"runs" help:"Print counts, coverage and weighted rates of a run."`
+	Spend    spendCmd    `cmd:"" group:"runs" help:"Sum what calls used and cost, by run, judge, model or day."`
 
 	Serve   serveCmd   `cmd:"" group:"house" help:"Serve the API and the page, and drive runs."`
 	Demo    demoCmd    `cmd:"" group:"house" help:"See all of it work on synthetic sessions. No network, no key."`

@@ -15,6 +15,7 @@ type judgeCmd struct {
 	Apply judgeApplyCmd `cmd:"" help:"Store a judge's definition under its name."`
 	List  judgeListCmd  `cmd:"" help:"List applied judges."`
 	Show  judgeShowCmd  `cmd:"" help:"Show a judge: definition, version, history."`
+	Try   judgeTryCmd   `cmd:"" help:"Ask a judge about one session and show the whole exchange."`
 }
 
 type judgeApplyCmd struct {

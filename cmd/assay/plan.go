@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -13,10 +12,12 @@ import (
 type planCmd struct {
 	frameFlags
 	sampleFlags
+	budgetFlags
+	Concurrency *int `short:"c" placeholder:"N" help:"Judge calls in flight, for the time that it would take."`
 }
 
 func (planCmd) Help() string {
-	return `Shows the strata (day and arm) with N eligible sessions and n to be graded, how many verdicts exist already and would be reused, and how many calls remain. Nothing is written and no judge is called.
+	return `Shows the strata (day and arm) with N eligible sessions and n to be graded, how many verdicts exist already and would be reused, how many calls remain, and what they would take: tokens of the prompts as they would be sent, and a range of dollars where the price is known. Of a large sample a random part of the prompts is made and scaled up. Nothing is written and no judge is called.
 
 Example:
 
@@ -37,6 +38,7 @@ func (c *planCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	q.Concurrency, q.Budget, q.Unpriced = c.Concurrency, amount(c.Budget), c.AllowUnpriced
 	p, err := d.Plan(a.ctx, a.Project, q)
 	if err != nil {
 		return err
@@ -44,10 +46,10 @@ func (c *planCmd) Run(a *app) error {
 	if a.JSON {
 		return a.printJSON(p)
 	}
-	return a.printPlan(p)
+	return a.printPlan(p, q.Budget)
 }
 
-func (a *app) printPlan(p engine.Preview) error {
+func (a *app) printPlan(p engine.Preview, budget *assay.USD) error {
 	t := newTable(a.out, "DAY", "ARM", "ELIGIBLE", "SAMPLED")
 	for _, s := range p.Strata {
 		t.row(s.Day, s.Arm, humanize.Comma(s.Eligible), humanize.Comma(s.Sampled))
@@ -64,18 +66,12 @@ func (a *app) printPlan(p engine.Preview) error {
 	if err := j.end(); err != nil {
 		return err
 	}
-	a.print("\nseed %s, days in %s, as of %s; %s\n", p.Spec.Seed, p.Spec.Settings.Zone, moment(&p.AsOf, time.UTC), planCost(p))
+	for _, v := range p.Judges {
+		a.printCost(v, p.Spec.Repeats)
+	}
+	a.print("\nseed %s, days in %s, as of %s; %s\n", p.Spec.Seed, p.Spec.Settings.Zone, moment(&p.AsOf, time.UTC), planCost(p, budget))
 	a.printExcluded(p.Excluded)
 	return nil
-}
-
-// planCost says what the calls would cost, as far as that is known.
-func planCost(p engine.Preview) string {
-	priced := slices.ContainsFunc(p.Judges, func(j engine.JudgePreview) bool { return j.Kind != assay.JudgeRules && j.Calls > 0 })
-	if !priced {
-		return "USD 0.0000"
-	}
-	return "retries come on top of the calls, USD is unknown"
 }
 
 // printExcluded says which sessions were met but are not eligible.

@@ -122,8 +122,12 @@ func progressText(v api.RunView) string {
 		parts = append(parts, fmt.Sprintf("%d waiting", c.Waiting))
 	}
 	parts = append(parts, count(c.Errored+c.Ungradable, "error"))
-	if v.Spend.Usage.Known || v.Spend.CostMicros > 0 {
-		parts = append(parts, spendText(v.Spend))
+	if v.Spend.Usage.Known || v.Spend.Charged() > 0 {
+		spent := tokensText(v.Spend) + ", USD " + v.Spend.CostRange()
+		if v.Budget != nil {
+			spent += " of " + v.Budget.String()
+		}
+		parts = append(parts, spent)
 	}
 	if v.State == assay.RunPaused {
 		parts = append(parts, because(v))
@@ -132,25 +136,4 @@ func progressText(v api.RunView) string {
 		}
 	}
 	return strings.Join(parts, "  ")
-}
-
-// spendText says what a run cost. What is not known is called unknown, never 0.
-func spendText(s assay.Spend) string {
-	tokens := "no tokens reported"
-	if s.Usage.Known {
-		tokens = fmt.Sprintf("%s tokens in, %s out", humanize.Comma(s.Usage.Input), humanize.Comma(s.Usage.Output))
-	}
-	return tokens + ", USD " + costText(s)
-}
-
-// costText is unknown where a call has no price: 0 would be a claim. Rules cost nothing, which is known.
-func costText(s assay.Spend) string {
-	known := fmt.Sprintf("%.4f", float64(s.CostMicros)/1e6)
-	switch {
-	case s.UnknownCosts == 0 && s.Unknown == 0:
-		return known
-	case s.CostMicros == 0:
-		return "unknown"
-	}
-	return "unknown, at least " + known
 }

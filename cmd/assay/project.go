@@ -28,11 +28,12 @@ type settingsFlags struct {
 	PerStratum  *int           `placeholder:"N" help:"Default sessions per day and arm."`
 	Concurrency *int           `placeholder:"N" help:"Default judge calls in flight per run, at least 1."`
 	OneGradeRun *bool          `negatable:"" help:"At most one active grade run, whatever its judges."`
+	MonthBudget *budgetChange  `placeholder:"USD" help:"Hard budget of all runs of the project in one calendar month, or none."`
 }
 
 func (s settingsFlags) patch() api.SettingsPatch {
 	return api.SettingsPatch{ArmKey: s.ArmKey, ArmType: s.ArmType, CaseKey: s.CaseKey, Zone: s.Zone, Settle: s.Settle,
-		PerStratum: s.PerStratum, Concurrency: s.Concurrency, OneGradeRun: s.OneGradeRun}
+		PerStratum: s.PerStratum, Concurrency: s.Concurrency, OneGradeRun: s.OneGradeRun, MonthBudget: change(s.MonthBudget)}
 }
 
 type projectCreateCmd struct {
@@ -189,7 +190,7 @@ func (a *app) printProject(p api.Project) error {
 	for _, row := range [][2]string{
 		{"arm key", fmt.Sprintf("%s (%s)", orNone(s.ArmKey), s.ArmType)}, {"case key", orNone(s.CaseKey)}, {"zone", s.Zone},
 		{"settle", s.Settle.String()}, {"per stratum", humanize.Comma(int64(s.PerStratum))}, {"concurrency", humanize.Comma(int64(s.Concurrency))},
-		{"grade runs", gradeRuns(s.OneGradeRun)},
+		{"grade runs", gradeRuns(s.OneGradeRun)}, {"month budget", monthBudget(p)},
 	} {
 		a.print("%-13s %s\n", row[0], row[1])
 	}
@@ -205,6 +206,16 @@ func gradeRuns(one bool) string {
 		return "one at a time"
 	}
 	return "one at a time per judge"
+}
+
+func monthBudget(p api.Project) string {
+	switch {
+	case p.Settings.MonthBudget == nil:
+		return "none"
+	case p.Month == nil:
+		return "USD " + p.Settings.MonthBudget.String()
+	}
+	return "USD " + p.Settings.MonthBudget.String() + ": " + monthText(*p.Month)
 }
 
 func orDash(s string) string {

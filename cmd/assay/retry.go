@@ -8,17 +8,19 @@ import (
 	"assay/internal/api"
 	"assay/internal/api/client"
 	"assay/internal/assay"
+	"assay/internal/engine"
 )
 
 type retryCmd struct {
-	RunID          string `arg:"" name:"run" help:"Run that has ended, e.g. r3."`
+	RunID string `arg:"" name:"run" help:"Run that has ended, e.g. r3."`
+	budgetFlags
 	Plan           bool   `help:"Say how much would be graded again, and start nothing."`
 	Detach         bool   `help:"Accept the new run, print its number and return."`
 	IdempotencyKey string `placeholder:"KEY" help:"Repeating the command with the same key gives the same run again."`
 }
 
 func (retryCmd) Help() string {
-	return `Makes a new run of exactly the items that ended errored, cancelled or abandoned, with the same judges, sample and content. A report of the new run reads both.
+	return `Makes a new run of exactly the items that ended errored, cancelled or abandoned, with the same judges, sample and content. A report of the new run reads both. Without --budget it gets what the old run's budget left.
 
 Example:
 
@@ -53,7 +55,7 @@ func (c *retryCmd) Run(a *app) error {
 	if key == "" {
 		key = client.NewKey()
 	}
-	g, err := d.Retry(a.ctx, id, who(), key)
+	g, err := d.Retry(a.ctx, id, engine.RetryRequest{Budget: amount(c.Budget), Unpriced: c.AllowUnpriced, By: who()}, key)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (a *app) printRun(v api.RunView) error {
 	if v.Spec.Force {
 		a.print(", no reuse")
 	}
-	a.print("\nconcurrency %d\n", v.Concurrency)
+	a.print("\nconcurrency %d\nbudget      %s\n", v.Concurrency, budgetText(v))
 	a.print("created     %s", moment(&v.CreatedAt, time.UTC))
 	if v.By != "" {
 		a.print(" by %s", v.By)

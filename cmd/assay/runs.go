@@ -16,6 +16,7 @@ import (
 type runsCmd struct {
 	List   runsListCmd   `cmd:"" default:"withargs" help:"List runs, newest first."`
 	Show   runsShowCmd   `cmd:"" help:"Show one run: state, counts, spend, sample."`
+	Item   runsItemCmd   `cmd:"" help:"Show every call that was made for an item: class, cost, prompt, raw answer."`
 	Errors runsErrorsCmd `cmd:"" help:"Show what has no verdict, with the errors and the raw answers."`
 	Set    runsSetCmd    `cmd:"" help:"Change a run while it runs."`
 }
@@ -90,12 +91,13 @@ func (c *runsShowCmd) Run(a *app) error {
 }
 
 type runsSetCmd struct {
-	RunID       string `arg:"" name:"run" help:"Run, e.g. r3."`
-	Concurrency int    `short:"c" required:"" placeholder:"N" help:"Judge calls in flight at most. After lowering, no call starts until fewer are in flight."`
+	RunID       string        `arg:"" name:"run" help:"Run, e.g. r3."`
+	Concurrency *int          `short:"c" placeholder:"N" help:"Judge calls in flight at most. After lowering, no call starts until fewer are in flight."`
+	Budget      *budgetChange `placeholder:"USD" help:"Hard budget of the run, or none."`
 }
 
 func (runsSetCmd) Help() string {
-	return "It takes effect at once, without a restart.\n\nExample:\n\n    assay runs set r3 --concurrency 40"
+	return "It takes effect at once, without a restart. A run that paused because its budget was reached goes on with `assay resume`.\n\nExample:\n\n    assay runs set r3 --concurrency 40\n    assay runs set r3 --budget 20"
 }
 
 func (c *runsSetCmd) Run(a *app) error {
@@ -103,20 +105,34 @@ func (c *runsSetCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := assay.ValidConcurrency(c.Concurrency); err != nil {
-		return err
+	patch := api.RunPatch{Concurrency: c.Concurrency, Budget: change(c.Budget)}
+	if patch == (api.RunPatch{}) {
+		return misuse("nothing is given to set").WithHint("for instance --concurrency 40 or --budget 20")
+	}
+	if c.Concurrency != nil {
+		if err := assay.ValidConcurrency(*c.Concurrency); err != nil {
+			return err
+		}
 	}
 	d, err := a.look()
 	if err != nil {
 		return err
 	}
-	v, err := d.SetConcurrency(a.ctx, id, c.Concurrency)
+	v, err := d.PatchRun(a.ctx, id, patch)
 	if err != nil {
 		return err
 	}
 	if a.JSON {
 		return a.printJSON(v)
 	}
-	a.print("%s keeps at most %s in flight\n", v.ID.String(), count(int64(v.Concurrency), "call"))
+	if c.Concurrency != nil {
+		a.print("%s keeps at most %s in flight\n", v.ID.String(), count(int64(v.Concurrency), "call"))
+	}
+	if c.Budget != nil {
+		a.print("%s has the budget %s\n", v.ID.String(), budgetText(v))
+		if v.State == assay.RunPaused && v.Reason == assay.Reason(assay.ClassBudget) {
+			a.print("it is paused: `assay resume %s` goes on\n", v.ID.String())
+		}
+	}
 	return nil
 }

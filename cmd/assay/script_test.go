@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"assay/internal/judge/llm/llmtest"
 	"assay/internal/store/postgres/pgtest"
 )
 
@@ -43,6 +44,9 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("SHARED", shared)
+			if asksModel.MatchString(env.WorkDir) {
+				env.Setenv("MODEL", llmtest.New(env.T().(testing.TB), model).BaseURL)
+			}
 			if strings.HasSuffix(env.WorkDir, "script-database") {
 				env.Setenv("DATABASE", pgtest.Database(env.T().(testing.TB)))
 			}
@@ -59,9 +63,20 @@ func TestScripts(t *testing.T) {
 			return false, errors.New("unknown condition " + cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "until": until, "repeat": repeat, "setenv": setenv,
+			"exits": exits, "until": until, "repeat": repeat, "setenv": setenv, "expand": expand,
 		},
 	})
+}
+
+// asksModel are the scripts that have the address of a scripted model in $MODEL.
+var asksModel = regexp.MustCompile(`script-(budget|models|provider|spend|try)$`)
+
+// model answers that it is ok, but garbles its first answer about a session that says so.
+func model(r *llmtest.Request) llmtest.Step {
+	if strings.Contains(r.Transcript(), "garble") && !r.Repeated() {
+		return llmtest.Garbage()
+	}
+	return llmtest.Verdict(map[string]any{"ok": true})
 }
 
 // exits N COMMAND...: the command ends with status N.
@@ -112,6 +127,15 @@ func setenv(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	line, _, _ := strings.Cut(ts.ReadFile(args[1]), "\n")
 	ts.Setenv(args[0], line)
+}
+
+// expand FILE: variables in a file are put in place.
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: expand FILE")
+	}
+	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 // repeat N FILE: writes sessions s1 to sN of users u1 to uN in the native format, all dated.

@@ -13,7 +13,7 @@ type serveCmd struct {
 	Listen        string   `default:"127.0.0.1:7171" placeholder:"ADDR" help:"Address of the page and the API. Default 127.0.0.1:7171; port 0 takes a free one."`
 	TokenFile     string   `type:"path" placeholder:"FILE" help:"File that holds the token that clients must send. $ASSAY_TOKEN does the same. Needed beyond loopback."`
 	Host          []string `placeholder:"NAME" help:"Name by which browsers may address this server, besides its address. May be repeated."`
-	AllowCommands bool     `help:"Take judges that run commands over TCP too, not only over the socket."`
+	AllowCommands bool     `help:"Take judges that run commands or name files of this machine over TCP too, not only over the socket."`
 	AddressFile   string   `type:"path" placeholder:"FILE" help:"Write the address there once it answers."`
 }
 
@@ -21,6 +21,8 @@ func (serveCmd) Help() string {
 	return `Owns the data folder or the database, drives every run that waits, and serves until it is stopped. With --database a second one stands by and takes over within seconds.
 
 At SIGTERM or Ctrl-C no new call starts, calls in flight get 10 s, and runs are queued for the next process. A second signal ends at once.
+
+/metrics answers Prometheus. Calls to models make OpenTelemetry spans where $OTEL_EXPORTER_OTLP_ENDPOINT names a collector.
 
 Example:
 

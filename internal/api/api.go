@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	"assay/internal/store"
 )
 
-// Services are what the API asks. All but Log are needed to serve; none to describe (Document).
+// Services are what the API asks. All but Log and Metrics are needed to serve; none to describe (Document).
 type Services struct {
 	Store  store.Store
 	Engine *engine.Engine
@@ -26,10 +27,14 @@ type Services struct {
 	// CompileJudge reads a definition. One that runs a command is CodeForbidden unless allowCommand.
 	CompileJudge func(j JudgeSource, allowCommand bool) (assay.Judge, assay.JudgeVersion, error)
 	Report       func(ctx context.Context, st store.Store, run assay.Run) (report.Report, error)
+	Models       Models
+	Judging      Judging
 	// Owner says who serves. Waiting may be left empty: the API fills it when nobody drives.
 	Owner func() OwnerInfo
-	Now   func() time.Time
-	Log   *slog.Logger // where errors go that clients are not told; nil drops them
+	// Metrics answers /metrics; nil: there is no such route.
+	Metrics http.Handler
+	Now     func() time.Time
+	Log     *slog.Logger // where errors go that clients are not told; nil drops them
 }
 
 // Root is where the routes of this version begin.
@@ -43,7 +48,7 @@ type server struct {
 	ended ended
 }
 
-// New makes the handler of the API: everything under Root, /openapi.json and /healthz. It must be
+// New makes the handler of the API: everything under Root, /openapi.json, /healthz and /metrics. It must be
 // served through Guard, which decides who may reach it.
 func New(s Services) http.Handler {
 	mux, _ := build(s)
@@ -67,12 +72,14 @@ func build(services Services) (http.Handler, huma.API) {
 	for _, routes := range []func(huma.API){
 		s.ownerRoutes, s.projectRoutes, s.sessionRoutes, s.importRoutes, s.setRoutes, s.labelRoutes,
 		s.judgeRoutes, s.gradeRoutes, s.runRoutes, s.itemRoutes, s.verdictRoutes, s.reportRoutes, s.eventRoutes,
+		s.exchangeRoutes, s.tryRoutes, s.modelRoutes, s.spendRoutes,
 	} {
 		routes(a)
 	}
 	dropHumaErrors(a)
 	mux.HandleFunc("GET /openapi.json", serveDocument(a))
 	mux.HandleFunc("GET /healthz", s.healthz)
+	s.metricsRoute(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problemOf(assay.Errorf(assay.CodeNotFound, "there is no %s %s", r.Method, r.URL.Path).
 			WithHint("/openapi.json names every route")))
@@ -86,6 +93,7 @@ func config() huma.Config {
 	c.CreateHooks = nil // no $schema links in answers
 	c.DocsPath, c.SchemasPath, c.OpenAPIPath = "", "", ""
 	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	c.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[assay.USD](), reflect.TypeFor[dollars]())
 	c.RejectUnknownQueryParameters = true
 	c.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat}
 	c.Transformers = []huma.Transformer{func(_ huma.Context, _ string, v any) (any, error) {

@@ -56,6 +56,14 @@ func schemaName(t reflect.Type, hint string) string {
 	return "Report" + name
 }
 
+// dollars is how an amount of assay.USD looks in JSON: a number, though it is an integer in Go.
+type dollars struct{}
+
+func (dollars) Schema(huma.Registry) *huma.Schema {
+	least := 0.0
+	return &huma.Schema{Type: huma.TypeNumber, Minimum: &least, Description: "US dollars, with at most nine decimals"}
+}
+
 // problemResponse documents how every error leaves.
 func problemResponse(a huma.API) *huma.Response {
 	return &huma.Response{

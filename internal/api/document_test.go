@@ -165,6 +165,8 @@ func TestDocumentNamesEveryRoute(t *testing.T) {
 		"GET /runs", "GET /runs/{run}", "PATCH /runs/{run}", "GET /runs/{run}/items", "GET /runs/{run}/items/{seq}",
 		"GET /runs/{run}/verdicts", "GET /runs/{run}/report", "GET /runs/{run}/events",
 		"POST /runs/{run}/cancel", "POST /runs/{run}/pause", "POST /runs/{run}/resume", "POST /runs/{run}/end", "POST /runs/{run}/retry",
+		"GET /runs/{run}/items/{seq}/exchange", "POST /projects/{project}/judges/try", "POST /projects/{project}/providers/check",
+		"GET /projects/{project}/spend", "GET /models", "PUT /models", "DELETE /models",
 	}
 	got := 0
 	for _, methods := range o.Paths {

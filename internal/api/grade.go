@@ -31,7 +31,7 @@ type planInput struct {
 type retryInput struct {
 	RunInput
 	IdempotencyInput
-	Body RetryRequest `required:"false"`
+	Body engine.RetryRequest `required:"false"`
 }
 
 // gradedAnswer is 201 for a new run and 200 for one that existed.
@@ -52,6 +52,9 @@ func (s *server) gradeRoutes(a huma.API) {
 			if p.Rekeying {
 				return nil, busyRekeying(p.Name)
 			}
+			if err := checkBudget(in.Body.Budget); err != nil {
+				return nil, err
+			}
 			return say(s.Engine.Preview(ctx, p, in.Body))
 		})
 	route(s, a, huma.Operation{OperationID: "start-run", Method: http.MethodPost, Path: "/projects/{project}/runs", Tags: tags,
@@ -61,13 +64,14 @@ func (s *server) gradeRoutes(a huma.API) {
 		func(ctx context.Context, in *gradeInput) (*gradedAnswer, error) { return s.grade(ctx, in) })
 	route(s, a, huma.Operation{OperationID: "retry-run", Method: http.MethodPost, Path: "/runs/{run}/retry", Tags: tags,
 		Summary:       "Start a new run over the errored, cancelled and abandoned items of one that has ended",
+		Description:   "Without a budget of its own it gets what the old run's budget left.",
 		DefaultStatus: http.StatusCreated, Responses: gradedResponses(a)},
 		func(ctx context.Context, in *retryInput) (*gradedAnswer, error) {
 			id, err := in.id()
 			if err != nil {
 				return nil, err
 			}
-			run, replayed, err := s.Engine.Retry(ctx, id, in.Body.By, in.record(ctx, "retry "+id.String()))
+			run, replayed, err := s.Engine.RetryWith(ctx, id, in.Body, in.record(ctx, "retry "+id.String()))
 			if err != nil {
 				return nil, err
 			}
@@ -79,6 +83,9 @@ func (s *server) grade(ctx context.Context, in *gradeInput) (*gradedAnswer, erro
 	if in.Wait && in.Body.Session == "" {
 		return nil, assay.Errorf(assay.CodeInvalid, "wait is for one session").
 			WithHint("name it with session, or start the run and follow its events")
+	}
+	if err := checkBudget(in.Body.Budget); err != nil {
+		return nil, err
 	}
 	p, err := s.project(ctx, in.ProjectInput)
 	if err != nil {

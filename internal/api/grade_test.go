@@ -161,7 +161,7 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Errorf("after its end: %+v, %v", third, err)
 	}
 	// The key belongs to its route: for a retry it is a new one.
-	_, err = w.tcp.Retry(ctx, first.ID, "", key)
+	_, err = w.tcp.Retry(ctx, first.ID, engine.RetryRequest{}, key)
 	if assay.CodeOf(err) == assay.CodeIdempotency {
 		t.Error(err)
 	}
@@ -201,12 +201,12 @@ func TestAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-w.judge.asked
-	if v, err := w.tcp.SetConcurrency(ctx, g.ID, 3); err != nil || v.Concurrency != 3 {
+	if v, err := w.tcp.PatchRun(ctx, g.ID, api.RunPatch{Concurrency: ptr(3)}); err != nil || v.Concurrency != 3 {
 		t.Errorf("%+v, %v", v, err)
 	}
-	_, err = w.tcp.SetConcurrency(ctx, g.ID, 0)
+	_, err = w.tcp.PatchRun(ctx, g.ID, api.RunPatch{Concurrency: ptr(0)})
 	holds(t, err, assay.CodeInvalid)
-	_, err = w.tcp.Retry(ctx, g.ID, "", "")
+	_, err = w.tcp.Retry(ctx, g.ID, engine.RetryRequest{}, "")
 	holds(t, err, assay.CodeRefused)
 	if v, err := w.tcp.Pause(ctx, g.ID); err != nil || v.PauseRequestedAt == nil {
 		t.Errorf("%+v, %v", v.Run, err)
@@ -226,7 +226,7 @@ func TestAsks(t *testing.T) {
 		t.Errorf("%+v, %v", again.Run, err)
 	}
 	w.judge.open()
-	r, err := w.tcp.Retry(ctx, g.ID, "me", "")
+	r, err := w.tcp.Retry(ctx, g.ID, engine.RetryRequest{By: "me"}, "")
 	if err != nil || r.RetryOf != g.ID || r.By != "me" {
 		t.Fatalf("%+v, %v", r.Run, err)
 	}

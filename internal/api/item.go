@@ -14,6 +14,7 @@ import (
 type ItemCalls struct {
 	Run      assay.RunID     `json:"run"`
 	Seq      int64           `json:"seq"`
+	Item     assay.Item      `json:"item"`
 	Attempts []assay.Attempt `json:"attempts" nullable:"false" doc:"first to last, with raw answers"`
 }
 
@@ -60,18 +61,14 @@ func (s *server) itemRoutes(a huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			counts, err := s.Store.Items().Counts(ctx, run.ID, s.Now())
+			item, err := s.item(ctx, run, in.Seq)
 			if err != nil {
 				return nil, err
-			}
-			if in.Seq > counts.Total {
-				return nil, assay.Errorf(assay.CodeNotFound, "run %s has no item %d", run.ID, in.Seq).
-					WithHint("it has %d, numbered from 1", counts.Total)
 			}
 			attempts, err := s.Store.Items().Attempts(ctx, run.ID, in.Seq)
 			if attempts == nil {
 				attempts = []assay.Attempt{}
 			}
-			return say(ItemCalls{Run: run.ID, Seq: in.Seq, Attempts: attempts}, err)
+			return say(ItemCalls{Run: run.ID, Seq: in.Seq, Item: item, Attempts: attempts}, err)
 		})
 }

@@ -59,6 +59,11 @@ func (s *Services) Overview(ctx context.Context) (o Overview, err error) {
 			return o, err
 		}
 		v.Totals = &totals
+		if p.Settings.MonthBudget != nil {
+			if v.Month, err = s.month(ctx, p, o.At); err != nil {
+				return o, err
+			}
+		}
 		o.Projects = append(o.Projects, v)
 	}
 	active, _, err := s.Store.Runs().List(ctx, store.RunQuery{States: activeStates()}, store.Page{Limit: overviewRuns})

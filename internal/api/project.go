@@ -18,6 +18,7 @@ type Project struct {
 	Rekeying  bool           `json:"rekeying,omitempty" doc:"arms, days or cases are being recomputed; planning waits"`
 	CreatedAt time.Time      `json:"created_at"`
 	Totals    *store.Totals  `json:"totals,omitempty" doc:"only when one project is asked for"`
+	Month     *MonthSpend    `json:"month,omitempty" doc:"the present month against its budget; only when one project is asked for that has one"`
 }
 
 // SettingsPatch changes the settings that it names and leaves the others.
@@ -30,6 +31,7 @@ type SettingsPatch struct {
 	PerStratum  *int           `json:"per_stratum,omitempty" doc:"default sessions per day and arm"`
 	Concurrency *int           `json:"concurrency,omitempty" doc:"default judge calls in flight per run, at least 1"`
 	OneGradeRun *bool          `json:"one_grade_run,omitempty" doc:"at most one active grade run in the project"`
+	MonthBudget Budget         `json:"month_budget_usd,omitzero" doc:"hard budget in US dollars of all runs in one calendar month; null removes it"`
 }
 
 // NewProject is the body that makes a project.
@@ -52,6 +54,9 @@ func (c SettingsPatch) apply(s assay.Settings) assay.Settings {
 	set(&s.PerStratum, c.PerStratum)
 	set(&s.Concurrency, c.Concurrency)
 	set(&s.OneGradeRun, c.OneGradeRun)
+	if c.MonthBudget.Set {
+		s.MonthBudget = c.MonthBudget.USD
+	}
 	return s
 }
 
@@ -143,5 +148,8 @@ func (s *server) getProject(ctx context.Context, in ProjectInput) (Project, erro
 	totals, err := s.Store.Sessions().Count(ctx, p.ID)
 	v := projectView(p)
 	v.Totals = &totals
+	if err == nil && p.Settings.MonthBudget != nil {
+		v.Month, err = s.month(ctx, p, s.Now())
+	}
 	return v, err
 }

@@ -20,10 +20,11 @@ type RunRow struct {
 // RunView is a run with what its rows add up to.
 type RunView struct {
 	RunRow
-	Spend     assay.Spend            `json:"spend"`
-	Rate      *float64               `json:"items_per_second,omitempty" doc:"over the last seconds; absent when the run does not run or nothing ended yet"`
-	Remaining *float64               `json:"seconds_left,omitempty" doc:"at that rate"`
-	Strata    []assay.PlannedStratum `json:"strata,omitempty" doc:"in the answer for one run, not in events"`
+	Spend      assay.Spend            `json:"spend"`
+	BudgetLeft *assay.USD             `json:"budget_left_usd,omitempty" doc:"what the run's budget has left when every call costs what is set aside for it"`
+	Rate       *float64               `json:"items_per_second,omitempty" doc:"over the last seconds; absent when the run does not run or nothing ended yet"`
+	Remaining  *float64               `json:"seconds_left,omitempty" doc:"at that rate"`
+	Strata     []assay.PlannedStratum `json:"strata,omitempty" doc:"in the answer for one run, not in events"`
 }
 
 // Graded is the answer to a grade request.
@@ -45,14 +46,10 @@ type CancelRequest struct {
 	Now bool `json:"now,omitempty" doc:"cut calls in flight instead of keeping their answers"`
 }
 
-// RetryRequest says who retries.
-type RetryRequest struct {
-	By string `json:"by,omitempty" doc:"who asks"`
-}
-
 // RunPatch changes what may be changed about a run.
 type RunPatch struct {
-	Concurrency *int `json:"concurrency,omitempty" doc:"judge calls in flight, at least 1"`
+	Concurrency *int   `json:"concurrency,omitempty" doc:"judge calls in flight, at least 1"`
+	Budget      Budget `json:"budget_usd,omitzero" doc:"hard budget in US dollars; null removes it"`
 }
 
 // RunInput names a run.
@@ -104,13 +101,11 @@ func (s *server) runRoutes(a huma.API) {
 		Summary: "Show a run with counts, spend and strata"},
 		func(ctx context.Context, in *RunInput) (*answer[RunView], error) { return say(s.getRun(ctx, *in)) })
 	route(s, a, huma.Operation{OperationID: "patch-run", Method: http.MethodPatch, Path: "/runs/{run}", Tags: tags,
-		Summary: "Change the concurrency of a run, while it runs too"},
+		Summary:     "Change the concurrency or the budget of a run, while it runs too",
+		Description: "A run that paused because its budget was reached goes on when it is resumed."},
 		func(ctx context.Context, in *patchRunInput) (*answer[RunView], error) {
 			return say(s.act(ctx, in.RunInput, func(id assay.RunID) (assay.Run, error) {
-				if in.Body.Concurrency == nil {
-					return assay.Run{}, assay.Errorf(assay.CodeInvalid, "nothing to change").WithHint("give concurrency")
-				}
-				return s.Engine.SetConcurrency(ctx, id, *in.Body.Concurrency)
+				return s.patchRun(ctx, id, in.Body)
 			}))
 		})
 	s.askRoutes(a, tags)
@@ -139,6 +134,25 @@ func (s *server) askRoutes(a huma.API, tags []string) {
 				return say(s.act(ctx, *in, func(id assay.RunID) (assay.Run, error) { return ask.do(ctx, id) }))
 			})
 	}
+}
+
+// patchRun checks all before it changes anything.
+func (s *server) patchRun(ctx context.Context, id assay.RunID, p RunPatch) (run assay.Run, err error) {
+	if p.Concurrency == nil && !p.Budget.Set {
+		return run, assay.Errorf(assay.CodeInvalid, "nothing to change").WithHint("give concurrency or budget_usd")
+	}
+	if err := p.Budget.Validate(); err != nil {
+		return run, err
+	}
+	if p.Concurrency != nil {
+		if run, err = s.Engine.SetConcurrency(ctx, id, *p.Concurrency); err != nil {
+			return run, err
+		}
+	}
+	if p.Budget.Set {
+		run, err = s.Engine.SetBudget(ctx, id, p.Budget.USD)
+	}
+	return run, err
 }
 
 // act changes a run and tells those who watch it.
@@ -220,6 +234,7 @@ func (s *Services) view(ctx context.Context, run assay.Run) (v RunView, err erro
 	}
 	v.RunRow = rowOf(run, counts)
 	v.Spend, err = s.Store.Items().Spend(ctx, run.ID)
+	v.BudgetLeft = v.Spend.Left(run.Budget)
 	if run.State == assay.RunRunning && run.StartedAt != nil {
 		v.pace(worked(v.Counts), s.Now().Sub(*run.StartedAt))
 	}

@@ -35,6 +35,7 @@ type world struct {
 	store   store.Store
 	engine  *engine.Engine
 	judge   *scripted
+	models  *knownModels
 	server  *http.Server // of tcp
 	address string       // of tcp
 	socket  *client.Client
@@ -57,7 +58,7 @@ func newWorld(t testing.TB, options ...option) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{store: st, judge: newScripted(), log: new(bytes.Buffer)}
+	w := &world{store: st, judge: newScripted(), models: &knownModels{store: st}, log: new(bytes.Buffer)}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	grader := grading.New(grading.Options{
 		Store: st, Now: now, Log: log,
@@ -71,6 +72,7 @@ func newWorld(t testing.TB, options ...option) *world {
 	started := now()
 	h := api.New(api.Services{
 		Store: st, Engine: w.engine, CompileJudge: compile, Report: report.Build, Now: now, Log: log,
+		Models: w.models, Judging: w.models,
 		Import: func(ctx context.Context, p assay.Project, file io.Reader, o assay.ImportOptions) (store.Import, error) {
 			o.Spool = dir
 			return ingest.Import(ctx, st, p, file, o, now)
@@ -143,8 +145,12 @@ func compile(given api.JudgeSource, allowCommand bool) (j assay.Judge, v assay.J
 		return j, v, assay.Errorf(assay.Code(version), "it is %s", version).WithHint("do <this>").With("run", "r7")
 	}
 	id := assay.Hash(fmt.Sprintf("%064x", []byte(version)))
+	kind := assay.JudgeRules
+	if strings.HasPrefix(version, "llm") {
+		kind = assay.JudgeLLM
+	}
 	return assay.Judge{Name: name, Version: id, Source: source}, assay.JudgeVersion{
-		ID: id, Kind: assay.JudgeRules, Unit: assay.UnitSession, Canonical: json.RawMessage(`{}`),
+		ID: id, Kind: kind, Unit: assay.UnitSession, Canonical: json.RawMessage(`{}`),
 		Criteria: []assay.Criterion{{Name: "done", Type: assay.Boolean}},
 	}, nil
 }
@@ -242,3 +248,5 @@ func unmarshal(t testing.TB, raw []byte, v any) {
 		t.Fatal(err)
 	}
 }
+
+func ptr[T any](v T) *T { return &v }

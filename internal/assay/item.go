@@ -36,6 +36,7 @@ type Item struct {
 	Crashes   int        `json:"crashes,omitempty"`    // times in flight when the process died
 	Alone     int        `json:"crashes_alone,omitempty"`
 	Origin    *Origin    `json:"origin,omitempty"` // the verdict that it adopted: its own, or a reused one
+	Cut       bool       `json:"cut,omitempty"`    // of a graded item: its judge saw the transcript with a part left out
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 }
 
@@ -78,20 +79,38 @@ type Attempt struct {
 	HTTPStatus  int           `json:"http_status,omitempty"`
 	RetryAfter  time.Duration `json:"retry_after,omitempty"`
 	Usage       Usage         `json:"usage"`
-	CostMicros  *int64        `json:"cost_micros,omitempty"` // millionths of a US dollar; nil is unknown, never 0
+	Reserved    *USD          `json:"reserved_usd,omitempty"` // the most that the call can cost, stored before it leaves; nil: no price is known
+	Cost        *USD          `json:"cost_usd,omitempty"`     // what it cost; nil is unknown, never 0
 	Model       string        `json:"served_model,omitempty"`
 	Fingerprint string        `json:"fingerprint,omitempty"`
 	Error       string        `json:"error,omitempty"`
-	Raw         string        `json:"raw,omitempty"` // the answer as it came, bounded
+	RequestID   string        `json:"request_id,omitempty"` // as the provider named the call
+	Seen        Hash          `json:"seen,omitempty"`       // of the transcript as the judge saw it (store.Bodies.Seen)
+	Raw         string        `json:"raw,omitempty"`        // the response as it came, masked and bounded
+}
+
+// Charge is what a budget must count for a: its cost, or where that is not known the most that it can
+// be. known is false where not even that is known.
+func (a *Attempt) Charge() (charge USD, known bool) {
+	switch {
+	case a.Status == AttemptDone && a.CallAt == nil:
+		return 0, true // no call left
+	case a.Cost != nil:
+		return *a.Cost, true
+	case a.Reserved != nil:
+		return *a.Reserved, true
+	}
+	return 0, false
 }
 
 // Usage counts tokens as the provider reported them; Known is false where it reported none.
 type Usage struct {
-	Known     bool  `json:"known"`
-	Input     int64 `json:"input"`
-	Cached    int64 `json:"cached"` // part of Input
-	Output    int64 `json:"output"`
-	Reasoning int64 `json:"reasoning"` // part of Output
+	Known      bool  `json:"known"`
+	Input      int64 `json:"input"`
+	Cached     int64 `json:"cached"`                // part of Input: read from the provider's cache
+	CacheWrite int64 `json:"cache_write,omitempty"` // part of Input: written to it
+	Output     int64 `json:"output"`
+	Reasoning  int64 `json:"reasoning"` // part of Output
 }
 
 // PlannedStratum is a stratum of a run: N eligible sessions, n of them sampled.
@@ -118,12 +137,43 @@ type Counts struct {
 }
 
 // Spend sums the attempts whose call left or may have left, across crashes and late ones too. One that
-// was closed without a call (no CallAt) cost nothing and is not counted.
+// was closed without a call (no CallAt) cost nothing and is not counted. What was spent lies between
+// Cost and Cost + Held where Unpriced is 0; else nobody knows.
 type Spend struct {
-	Attempts     int64 `json:"attempts"`
-	Unknown      int64 `json:"unknown"` // attempts that a crash cut
-	Late         int64 `json:"late"`
-	Usage        Usage `json:"usage"`
-	CostMicros   int64 `json:"cost_micros"`
-	UnknownCosts int64 `json:"unknown_costs"` // attempts without a price, open ones too; their cost is missing from CostMicros
+	Attempts int64 `json:"attempts"`
+	Unknown  int64 `json:"unknown"` // attempts that a crash cut
+	Late     int64 `json:"late"`
+	Usage    Usage `json:"usage"`
+	Cost     USD   `json:"cost_usd"` // of attempts whose cost is known
+	Held     USD   `json:"held_usd"` // at most, of attempts whose cost is not known (yet): in flight, cut, without usage
+	HeldN    int64 `json:"held"`     // how many those are
+	Unpriced int64 `json:"unpriced"` // attempts of which neither cost nor price is known; they are in neither sum
+}
+
+// Add sums two spends.
+func (s Spend) Add(o Spend) Spend {
+	s.Attempts += o.Attempts
+	s.Unknown += o.Unknown
+	s.Late += o.Late
+	s.Usage.Known = s.Usage.Known || o.Usage.Known
+	s.Usage.Input += o.Usage.Input
+	s.Usage.Cached += o.Usage.Cached
+	s.Usage.CacheWrite += o.Usage.CacheWrite
+	s.Usage.Output += o.Usage.Output
+	s.Usage.Reasoning += o.Usage.Reasoning
+	s.Cost = add(s.Cost, o.Cost)
+	s.Held = add(s.Held, o.Held)
+	s.HeldN += o.HeldN
+	s.Unpriced += o.Unpriced
+	return s
+}
+
+// SpendLine is one group's spend: of a run, a judge of it, a model and a day.
+type SpendLine struct {
+	Day     string `json:"day"` // of the attempt, in the project's zone
+	Run     RunID  `json:"run"`
+	Judge   string `json:"judge"`
+	Version Hash   `json:"judge_version"`
+	Model   string `json:"model,omitempty"` // as served; "" where no answer named one
+	Spend   Spend  `json:"spend"`
 }

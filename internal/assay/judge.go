@@ -42,7 +42,24 @@ type Judge struct {
 // UnitKind is what one question of a judge is about.
 type UnitKind string
 
-const UnitSession UnitKind = "session"
+const (
+	UnitSession  UnitKind = "session"
+	UnitTurn     UnitKind = "turn"      // units are named "t3": turn 3, from 0
+	UnitToolCall UnitKind = "tool_call" // "t3m1c0": call 0 of message 1 of turn 3
+)
+
+// RollUp says how the answers about units make the answer about their session.
+type RollUp string
+
+const (
+	RollAll   RollUp = "all"   // boolean: every unit is true
+	RollAny   RollUp = "any"   // boolean: some unit is true
+	RollShare RollUp = "share" // number in [0, 1]: the share of units that are true
+	RollCount RollUp = "count" // number: how many units are true
+	RollMin   RollUp = "min"   // number, ordinal: the least
+	RollMax   RollUp = "max"   // number, ordinal: the greatest
+	RollMean  RollUp = "mean"  // number
+)
 
 // CriterionType is the type of an answer.
 type CriterionType string
@@ -76,4 +93,7 @@ type Criterion struct {
 	MayNotApply bool         `json:"may_not_apply,omitempty" yaml:"may_not_apply"`
 	MayAbstain  bool         `json:"may_abstain,omitempty" yaml:"may_abstain"`
 	Evidence    EvidenceRule `json:"evidence,omitempty" yaml:"evidence"`
+	// RollUp belongs to criteria of judges whose unit is not the session. A version lists its criteria as
+	// they are answered for the session: rolled up.
+	RollUp RollUp `json:"roll_up,omitempty" yaml:"roll_up"`
 }

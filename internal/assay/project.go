@@ -19,14 +19,15 @@ type Project struct {
 
 // Settings are what a person may change about a project. A run keeps the ones it was planned with.
 type Settings struct {
-	ArmKey      string        `json:"arm_key"`       // metadata key of the first turn; "" makes every session untagged
-	ArmType     ArmType       `json:"arm_type"`      // what that key holds
-	CaseKey     string        `json:"case_key"`      // metadata key of the task a session attempts; "" means none
-	Zone        string        `json:"zone"`          // IANA name, e.g. Europe/Berlin; days are calendar days there
-	Settle      time.Duration `json:"settle"`        // quiet time before an imported session is eligible, ns in JSON
-	PerStratum  int           `json:"per_stratum"`   // default n per stratum
-	Concurrency int           `json:"concurrency"`   // default judge calls in flight per run, at least 1
-	OneGradeRun bool          `json:"one_grade_run"` // at most one active grade run in the project, whatever its judges
+	ArmKey      string        `json:"arm_key"`                    // metadata key of the first turn; "" makes every session untagged
+	ArmType     ArmType       `json:"arm_type"`                   // what that key holds
+	CaseKey     string        `json:"case_key"`                   // metadata key of the task a session attempts; "" means none
+	Zone        string        `json:"zone"`                       // IANA name, e.g. Europe/Berlin; days are calendar days there
+	Settle      time.Duration `json:"settle"`                     // quiet time before an imported session is eligible, ns in JSON
+	PerStratum  int           `json:"per_stratum"`                // default n per stratum
+	Concurrency int           `json:"concurrency"`                // default judge calls in flight per run, at least 1
+	OneGradeRun bool          `json:"one_grade_run"`              // at most one active grade run in the project, whatever its judges
+	MonthBudget *USD          `json:"month_budget_usd,omitempty"` // hard: of all runs of the project in one calendar month of its zone
 }
 
 // DefaultSettings are those of a new project.
@@ -62,6 +63,11 @@ func (s Settings) Validate() error {
 	}
 	if s.PerStratum < 1 {
 		return Errorf(CodeInvalid, "per_stratum %d is less than 1", s.PerStratum).WithHint("it is the number of sessions to grade per day and arm")
+	}
+	if s.MonthBudget != nil {
+		if err := s.MonthBudget.Validate(); err != nil {
+			return err
+		}
 	}
 	return ValidConcurrency(s.Concurrency)
 }

@@ -82,7 +82,8 @@ const (
 	ReasonNone           Reason = ""
 	ReasonAccepted       Reason = "accepted"         // queued: waits for a driver
 	ReasonStopped        Reason = "stopped"          // queued again: its process stopped gracefully
-	ReasonResumed        Reason = "resumed"          // queued: a person or wake_at resumed it
+	ReasonResumed        Reason = "resumed"          // queued: a person resumed it
+	ReasonWoken          Reason = "woken"            // queued: its wake_at came
 	ReasonAsked          Reason = "asked"            // paused or cancelled because a person asked
 	ReasonDone           Reason = "done"             // completed: every item ended
 	ReasonNothing        Reason = "nothing_to_grade" // completed: nothing was sampled
@@ -94,6 +95,7 @@ const (
 	ReasonPlanIncomplete Reason = "plan_incomplete"  // failed: other than the sampled number of items exists
 	ReasonJudgeUnusable  Reason = "judge_unusable"   // failed: a judge version cannot be built here
 	ReasonRateLimited    Reason = "rate_limited"     // paused: 30 min without one success; has wake_at
+	ReasonProviderDown   Reason = "provider_down"    // paused: the provider answers with errors only; has wake_at
 )
 
 // MaxStalls is how many takeovers without progress a run survives.
@@ -118,8 +120,9 @@ type GradeSpec struct {
 	Judges     []RunJudge `json:"judges"`
 	PerStratum int        `json:"per_stratum"`
 	Seed       string     `json:"seed"`
-	Repeats    int        `json:"repeats"` // 1 unless the judge's noise is measured
-	Force      bool       `json:"force"`   // no reuse
+	Repeats    int        `json:"repeats"`                  // 1 unless the judge's noise is measured
+	Force      bool       `json:"force"`                    // no reuse
+	Unpriced   bool       `json:"allow_unpriced,omitempty"` // under a budget: calls whose price is not known leave all the same, uncounted
 	Settings   Settings   `json:"settings"`
 }
 
@@ -147,7 +150,8 @@ type Run struct {
 	Epoch       int64 `json:"epoch"`    // times taken up
 	Revision    int64 `json:"revision"` // grows with every change of this row
 	Concurrency int   `json:"concurrency"`
-	Stalls      int   `json:"stalls,omitempty"` // takeovers since the last progress
+	Budget      *USD  `json:"budget_usd,omitempty"` // hard: the run pauses before an attempt could cross it
+	Stalls      int   `json:"stalls,omitempty"`     // takeovers since the last progress
 	Partial     bool  `json:"partial,omitempty"`
 
 	AsOf              time.Time  `json:"as_of"`
@@ -185,6 +189,7 @@ type RunControl struct {
 	Pause       bool
 	End         bool
 	Concurrency int
+	Budget      *USD
 	Revision    int64
 }
 

@@ -30,8 +30,19 @@ func (e *Engine) Grade(ctx context.Context, p assay.Project, q GradeRequest, ide
 	return run, replayed, err
 }
 
-// Retry accepts a new run over the errored, cancelled and abandoned items of a terminal one.
+// Retry accepts a new run over the errored, cancelled and abandoned items of a terminal one, with what
+// the old run's budget left.
 func (e *Engine) Retry(ctx context.Context, id assay.RunID, by string, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
+	return e.RetryWith(ctx, id, RetryRequest{By: by}, idem)
+}
+
+// RetryWith is Retry with a budget of its own.
+func (e *Engine) RetryWith(ctx context.Context, id assay.RunID, q RetryRequest, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
+	if q.Budget != nil {
+		if err := q.Budget.Validate(); err != nil {
+			return run, false, err
+		}
+	}
 	old, err := e.store.Runs().Get(ctx, id)
 	if err != nil {
 		return run, false, err
@@ -43,10 +54,14 @@ func (e *Engine) Retry(ctx context.Context, id assay.RunID, by string, idem *sto
 		return run, false, assay.Errorf(assay.CodeRefused, "run %s is %s: only a run that has ended can be retried", id, old.State).
 			WithHint("wait for it (`assay watch %s`), or end it with `assay cancel %s`", id, id)
 	}
-	n, err := e.planner.Retry(ctx, old, by, e.now())
+	n, err := e.planner.Retry(ctx, old, q.By, e.now())
 	if err != nil {
 		return run, false, err
 	}
+	if q.Budget != nil {
+		n.Budget = q.Budget
+	}
+	n.Spec.Unpriced = n.Spec.Unpriced || q.Unpriced
 	return e.accept(ctx, n, idem)
 }
 
@@ -155,6 +170,19 @@ func (e *Engine) SetConcurrency(ctx context.Context, id assay.RunID, n int) (ass
 		return assay.Run{}, err
 	}
 	run, err := e.store.Runs().SetConcurrency(ctx, id, n)
+	e.wake()
+	return run, err
+}
+
+// SetBudget changes the budget of a run that is not terminal, while it runs too; nil removes it. A run
+// that paused because its budget was reached stays paused until it is resumed.
+func (e *Engine) SetBudget(ctx context.Context, id assay.RunID, budget *assay.USD) (assay.Run, error) {
+	if budget != nil {
+		if err := budget.Validate(); err != nil {
+			return assay.Run{}, err
+		}
+	}
+	run, err := e.store.Runs().SetBudget(ctx, id, budget)
 	e.wake()
 	return run, err
 }

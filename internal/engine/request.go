@@ -24,7 +24,16 @@ type GradeRequest struct {
 	Concurrency *int       `json:"concurrency,omitempty" doc:"judge calls in flight, at least 1"`
 	Repeats     int        `json:"repeats,omitempty" doc:"grade each session this many times; more than 1 turns reuse off"`
 	Force       bool       `json:"force,omitempty" doc:"grade again what is graded already"`
+	Budget      *assay.USD `json:"budget_usd,omitempty" doc:"hard budget in US dollars: the run pauses before a call could cross it"`
+	Unpriced    bool       `json:"allow_unpriced,omitempty" doc:"under a budget: calls whose price is not known leave all the same, uncounted"`
 	By          string     `json:"by,omitempty" doc:"who asks"`
+}
+
+// RetryRequest is what a door asks for to retry a run. It is the JSON body of POST /api/v1/runs/{run}/retry.
+type RetryRequest struct {
+	Budget   *assay.USD `json:"budget_usd,omitempty" doc:"hard budget in US dollars; absent: what the retried run's budget left"`
+	Unpriced bool       `json:"allow_unpriced,omitempty" doc:"under a budget: calls whose price is not known leave all the same, uncounted"`
+	By       string     `json:"by,omitempty" doc:"who asks"`
 }
 
 // DefaultSeed draws the sample when nobody names a seed, so that two runs of one frame grade the
@@ -50,7 +59,25 @@ type JudgePreview struct {
 	Version assay.Hash      `json:"version"`
 	Items   int64           `json:"items"`
 	Reused  int64           `json:"reused"`
-	Calls   int64           `json:"calls"` // at least one call each; retries come on top
+	Calls   int64           `json:"calls"`          // at least one call each; retries come on top
+	Cost    *CostPreview    `json:"cost,omitempty"` // of judges whose calls go to a provider
+}
+
+// CostPreview is what a judge's calls would take, from the prompts that they would send. With Prompts
+// below Calls it was scaled up from that many, which are a random part of the sample.
+type CostPreview struct {
+	Model    assay.ModelKey `json:"model"`
+	Prompts  int64          `json:"prompts"` // that were made and counted
+	Exact    bool           `json:"exact"`   // counted by the model's tokenizer, not guessed
+	Input    int64          `json:"input_tokens"`
+	Output   int64          `json:"max_output_tokens"` // at most; 0 where nothing bounds it
+	Cut      int64          `json:"cut,omitempty"`     // of Prompts: a part of the transcript is left out
+	TooLong  int64          `json:"too_long,omitempty"`
+	Price    *assay.Price   `json:"price,omitempty"`              // null is not known
+	Least    *assay.USD     `json:"least_usd" nullable:"true"`    // the prompts alone, once each
+	Most     *assay.USD     `json:"most_usd" nullable:"true"`     // every answer as long as it may be; retries come on top
+	Expected *assay.USD     `json:"expected_usd" nullable:"true"` // answers as long as this judge's were; null before there were any
+	Seconds  *float64       `json:"seconds"`                      // at the run's concurrency and this judge's pace so far; null likewise
 }
 
 // Planner turns a request into a run to be accepted, or into a preview. grading implements it.

@@ -9,6 +9,8 @@ import (
 	"assay/internal/assay"
 	"assay/internal/engine"
 	"assay/internal/judge"
+	"assay/internal/limit"
+	"assay/internal/store"
 )
 
 // flight is an item whose attempt is open.
@@ -16,8 +18,16 @@ type flight struct {
 	item       assay.Item
 	attempt    assay.Attempt
 	unreadable *judge.Reply
-	recall     bool   // unreadable is not known before the attempts are read
+	answered   []assay.Answer
+	recall     bool   // unreadable and answered are not known before the attempts are read
 	shelf      *shelf // where its body is being read
+	release    func() // gives back the memory of its session
+
+	// Of judges that are metered:
+	permit limit.Permit
+	draft  judge.Draft
+	price  *assay.Price // when it was opened; what it costs is counted by it
+	seen   *store.Seen  // what the judge was shown, once its call has left
 }
 
 // result is a flight that ended. A call that never left has no CallAt in its reply.
@@ -29,7 +39,15 @@ type result struct {
 // call makes one call and reports how it ended, always.
 func (l *loop) call(f flight) {
 	reply := l.ask(&f)
-	f.shelf = nil // bodies are large, and results wait
+	if text := f.draft.Seen.Text; text != "" && !reply.CallAt.IsZero() {
+		body, _ := store.CompressBody([]byte(text))
+		f.seen = &store.Seen{Hash: f.draft.Seen.Hash, Text: body}
+	}
+	f.shelf, f.draft.Send, f.draft.Request, f.draft.Seen.Text = nil, nil, nil, "" // bodies are large, and results wait
+	if f.release != nil {
+		f.release()
+		f.release = nil
+	}
 	l.results <- result{f, reply}
 }
 
@@ -40,24 +58,37 @@ func (l *loop) keep(f flight) { l.results <- result{f, stayed} }
 var stayed = judge.Reply{Class: assay.ClassAborted, Error: "the call did not leave: the run was stopped or slowed first"}
 
 func (l *loop) ask(f *flight) judge.Reply {
-	if err := l.recall(f); err != nil {
-		return l.unread("read attempts", err)
-	}
-	j := l.judges[f.item.Judge]
-	q := judge.Question{Repeat: f.item.Repeat, Unreadable: f.unreadable}
-	if j.NeedsBody() {
-		var err error
-		if q.Session, q.Content, err = l.g.read(l.calls, f.shelf, f.item.Content); err != nil {
-			return l.noBody(err)
+	send := f.draft.Send
+	if send == nil {
+		q, reply := l.question(f)
+		if reply != nil {
+			return *reply
 		}
-		if q.Session.Empty() {
-			return judge.Reply{Class: assay.ClassSessionEmpty, Error: "the session holds no message to grade"}
-		}
+		send = func(ctx context.Context) judge.Reply { return l.judges[f.item.Judge].Ask(ctx, q) }
 	}
-	if !l.mayLeave() {
+	if !l.mayLeave() || l.dearer(f) {
 		return stayed
 	}
-	return j.Ask(l.calls, q)
+	if _, held := f.permit.Held(); held { // since it was granted the provider asked to wait
+		return stayed
+	}
+	return l.watched(f, send)
+}
+
+// watched makes the call under the eyes of the observer, if there is one.
+func (l *loop) watched(f *flight, send func(context.Context) judge.Reply) judge.Reply {
+	if l.g.o.Observer == nil {
+		return send(l.calls)
+	}
+	j := l.Spec.Judges[f.item.Judge]
+	c := judge.Call{Project: l.Project, Run: l.ID, Seq: f.item.Seq, N: f.attempt.N, Judge: j.Name, Version: j.Version, Kind: l.kinds[f.item.Judge]}
+	if m := l.meters[f.item.Judge]; m != nil {
+		c.Model, c.Provider = m.judge.Model(), m.judge.Provider()
+	}
+	inside, ended := l.g.o.Observer.Call(l.calls, c)
+	reply := send(inside)
+	ended(reply, cost(*f, reply, l.free(f.item.Judge)))
+	return reply
 }
 
 func (l *loop) noBody(err error) judge.Reply {
@@ -92,6 +123,11 @@ func (l *loop) recall(f *flight) error {
 		return err
 	}
 	f.recall = false
+	if l.units[f.item.Judge] != assay.UnitSession {
+		if f.answered, err = l.g.o.Store.Items().Answers(l.calls, l.ID, f.item.Seq); err != nil {
+			return err
+		}
+	}
 	for _, a := range slices.Backward(attempts) {
 		if a.Status == assay.AttemptDone && a.Class == assay.ClassMalformed {
 			f.unreadable = &judge.Reply{Class: a.Class, Error: a.Error, Raw: a.Raw}
@@ -118,31 +154,37 @@ func (l *loop) mayLeave() bool {
 	}
 }
 
-// collect takes the answers that are there, up to a batch.
+// collect takes the answers and drafts that are there, up to a batch.
 func (l *loop) collect() {
-	for len(l.batch.Done) < maxBatch {
+	for len(l.batch.Done) < maxBatch && len(l.opened) < maxBatch {
 		select {
 		case r := <-l.results:
 			l.take(r)
+		case d := <-l.drafts:
+			l.takeDraft(d)
 		default:
 			return
 		}
 	}
 }
 
-// take settles one answer: into the batch, and back into the queue when the item goes on.
+// take settles one answer.
 func (l *loop) take(r result) {
 	l.inflight--
-	if !r.attempt.Alone {
-		l.g.o.Gate.Leave()
-	}
+	l.end(r)
+}
+
+// end settles how an attempt ended: into the batch, and back into the queue when the item goes on.
+func (l *loop) end(r result) {
+	l.land(r.flight, &r.reply)
 	now := l.g.o.Now()
 	s := settle(r.flight, r.reply, now, jitter)
-	if l.free[r.item.Judge] {
-		s.outcome.Attempt.CostMicros = new(int64)
+	if s.outcome.Attempt.CallAt != nil {
+		s.outcome.Attempt.Cost = cost(r.flight, r.reply, l.free(r.item.Judge))
+		s.outcome.Seen = r.seen
 	}
 	l.batch.Done = append(l.batch.Done, s.outcome)
-	l.judgeOf(r.reply, now)
+	l.judgeOf(r.item.Judge, r.reply, now)
 	if !s.again {
 		return
 	}
@@ -151,24 +193,28 @@ func (l *loop) take(r result) {
 	if s.outcome.Counted {
 		item.Counted++
 	}
-	l.queue.put(waiting{item: item, unreadable: s.unreadable, recall: r.recall, since: now}, now)
+	l.queue.put(waiting{item: item, unreadable: s.unreadable, answered: s.answered, recall: r.recall, since: now}, now)
 }
+
+// free says that a judge calls nobody who could want money for it.
+func (l *loop) free(judge int) bool { return l.kinds[judge] == assay.JudgeRules }
 
 // give ends the driving after an error: calls in flight may finish, and what was paid for is kept.
 // The answers go through the fence no more: the run was taken up by another or the store is gone.
 func (l *loop) give(err error) error {
 	l.halt.Store(true)
 	for _, f := range l.opened { // they never left
-		if !f.attempt.Alone {
-			l.g.o.Gate.Leave()
-		}
+		l.budget.withdraw(f.attempt.Reserved)
+		l.land(f, nil)
 	}
 	deadline := time.NewTimer(engine.StopGrace)
 	defer deadline.Stop()
-	for l.inflight > 0 {
+	for l.inflight+l.drafting > 0 {
 		select {
 		case r := <-l.results:
 			l.take(r)
+		case d := <-l.drafts:
+			l.takeDraft(d)
 		case <-deadline.C:
 			l.cut()
 		}

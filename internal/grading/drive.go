@@ -18,7 +18,8 @@ type run struct {
 	g      *Grader
 	fence  store.Fence
 	judges []judge.Judge
-	free   []bool // by judge: asking costs nothing, as opposed to a price that is not known
+	kinds  []assay.JudgeKind // by judge
+	units  []assay.UnitKind  // likewise
 }
 
 // Drive carries a grade or single run on. See engine.Driver.
@@ -40,7 +41,11 @@ func (r *run) drive(ctx context.Context) error {
 	case done || err != nil:
 		return err
 	}
-	return newLoop(ctx, r).carry()
+	l, err := newLoop(ctx, r)
+	if err != nil {
+		return err
+	}
+	return l.carry()
 }
 
 // prepare does what comes before the first call. done says that the run has left running.
@@ -139,7 +144,7 @@ func (r *run) buildJudges(ctx context.Context) error {
 			return fmt.Errorf("judge %s: %w", j.Name, err)
 		}
 		r.judges = append(r.judges, judge.Safe(built))
-		r.free = append(r.free, v.Kind == assay.JudgeRules)
+		r.kinds, r.units = append(r.kinds, v.Kind), append(r.units, v.Unit)
 	}
 	return nil
 }

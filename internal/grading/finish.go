@@ -31,10 +31,13 @@ const (
 	unreachableWake  = time.Minute
 	limitedFor       = 30 * time.Minute
 	limitedWake      = 15 * time.Minute
+	quotaWake        = time.Hour // where the provider does not say when its quota is back
 )
 
-// judgeOf looks at a reply for causes to pause. The first one found stays.
-func (l *loop) judgeOf(reply judge.Reply, now time.Time) {
+// judgeOf looks at a reply for causes to pause. The first one found stays. Whether a model's endpoint
+// is there at all is for its limiter to say, who hears of all runs' calls (stuck).
+func (l *loop) judgeOf(judge int, reply judge.Reply, now time.Time) {
+	metered := judge < len(l.meters) && l.meters[judge] != nil
 	if reply.HTTPStatus != 0 && reply.Class != assay.ClassUnreachable {
 		l.streak.unreachable = 0 // somebody answers there
 	}
@@ -42,6 +45,9 @@ func (l *loop) judgeOf(reply judge.Reply, now time.Time) {
 	case assay.ClassNone:
 		l.streak = streak{}
 	case assay.ClassUnreachable:
+		if metered {
+			return
+		}
 		if l.streak.unreachable++; l.streak.unreachable == 1 {
 			l.streak.unreachableSince = now
 		}
@@ -55,11 +61,47 @@ func (l *loop) judgeOf(reply judge.Reply, now time.Time) {
 		if now.Sub(l.streak.limitedSince) >= limitedFor {
 			l.pause(assay.ReasonRateLimited, reply, limitedWake)
 		}
+	case assay.ClassQuota:
+		l.pause(assay.Reason(reply.Class), reply, max(reply.RetryAfter, quotaWake))
 	default:
 		if assay.Policies[reply.Class].Pauses {
 			l.pause(assay.Reason(reply.Class), reply, 0)
 		}
 	}
+}
+
+// stuck pauses a run of which nothing can happen until a budget is raised or a model takes calls again.
+// A wait of seconds is no reason: the run stays where it is.
+func (l *loop) stuck(now time.Time) {
+	if l.pausing != nil || l.used()+len(l.batch.Done) > 0 || l.halt.Load() || l.queue.soon(now.Add(unreachableWake)) {
+		return
+	}
+	if l.tight != nil {
+		l.pausing = l.tight
+		return
+	}
+	for i, m := range l.meters {
+		if m == nil || !l.queue.lane(i).closed {
+			continue
+		}
+		if why := m.holding(now); why != nil {
+			l.pausing = why
+			return
+		}
+	}
+}
+
+// granted is when the first model that takes no call now may take one again.
+func (l *loop) granted() (at time.Time, ok bool) {
+	for i, m := range l.meters {
+		if m == nil || !l.queue.lane(i).closed {
+			continue
+		}
+		if t, _ := m.share.Wait(); !t.IsZero() && (!ok || t.Before(at)) {
+			at, ok = t, true
+		}
+	}
+	return at, ok
 }
 
 func (l *loop) pause(reason assay.Reason, reply judge.Reply, wake time.Duration) {
@@ -72,7 +114,7 @@ func (l *loop) pause(reason assay.Reason, reply judge.Reply, wake time.Duration)
 // that waits until tomorrow should say so, and needs no driver meanwhile.
 func (l *loop) sleepers(now time.Time) {
 	at, asleep := l.queue.asleep()
-	if l.pausing != nil || !asleep || l.inflight+len(l.opened)+len(l.batch.Done) > 0 || at.Sub(now) < limitedFor {
+	if l.pausing != nil || !asleep || l.used()+len(l.batch.Done) > 0 || at.Sub(now) < limitedFor {
 		return
 	}
 	l.pausing = &pausing{assay.ReasonRateLimited, fmt.Sprintf("the provider asked to wait until %s", at.UTC().Format("2006-01-02 15:04 UTC")), at.Sub(now)}

@@ -26,7 +26,7 @@ func TestWhatPauses(t *testing.T) {
 		wakes  bool
 	}{
 		"a wrong key":                      {every(1, 0, assay.ClassBadCredentials), assay.Reason(assay.ClassBadCredentials), false},
-		"no quota":                         {every(1, 0, assay.ClassQuota), assay.Reason(assay.ClassQuota), false},
+		"no quota":                         {every(1, 0, assay.ClassQuota), assay.Reason(assay.ClassQuota), true},
 		"no such model":                    {every(1, 0, assay.ClassModelMissing), assay.Reason(assay.ClassModelMissing), false},
 		"no budget":                        {every(1, 0, assay.ClassBudget), assay.Reason(assay.ClassBudget), false},
 		"nobody answers":                   {every(6, time.Second, assay.ClassUnreachable), assay.Reason(assay.ClassUnreachable), true},
@@ -37,7 +37,7 @@ func TestWhatPauses(t *testing.T) {
 		"limited for less":                 {every(30, time.Minute, assay.ClassRateLimited), "", false},
 		"limited with a success":           {append(every(29, time.Minute, assay.ClassRateLimited), call{assay.ClassNone, 29 * time.Minute}, call{assay.ClassRateLimited, 31 * time.Minute}), "", false},
 		"what breaks single items":         {every(100, time.Minute, assay.ClassProviderError), "", false},
-		"the first cause is the one given": {[]call{{assay.ClassQuota, 0}, {assay.ClassBadCredentials, 0}}, assay.Reason(assay.ClassQuota), false},
+		"the first cause is the one given": {[]call{{assay.ClassQuota, 0}, {assay.ClassBadCredentials, 0}}, assay.Reason(assay.ClassQuota), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &loop{}
@@ -46,7 +46,7 @@ func TestWhatPauses(t *testing.T) {
 				if call.class == assay.ClassProviderError {
 					reply.HTTPStatus = 500
 				}
-				l.judgeOf(reply, noon.Add(call.after))
+				l.judgeOf(0, reply, noon.Add(call.after))
 			}
 			switch {
 			case c.reason == "":
@@ -60,10 +60,10 @@ func TestWhatPauses(t *testing.T) {
 	}
 	for class, p := range assay.Policies {
 		l := &loop{}
-		l.judgeOf(judge.Reply{Class: class}, noon)
-		l.judgeOf(judge.Reply{Class: class}, noon.Add(time.Hour))
+		l.judgeOf(0, judge.Reply{Class: class}, noon)
+		l.judgeOf(0, judge.Reply{Class: class}, noon.Add(time.Hour))
 		for range unreachableCalls {
-			l.judgeOf(judge.Reply{Class: class}, noon.Add(time.Hour))
+			l.judgeOf(0, judge.Reply{Class: class}, noon.Add(time.Hour))
 		}
 		if wants := p.Pauses || class == assay.ClassRateLimited; (l.pausing != nil) != wants {
 			t.Errorf("%s pauses: %v, its policy says %v", class, l.pausing != nil, wants)

@@ -31,7 +31,11 @@ type loop struct {
 
 	control  assay.RunControl
 	queue    queue
+	meters   []*meter // by judge; nil for those that call nobody
+	budget   *budget
+	tight    *pausing // the budget allows no further call until one in flight has ended
 	inflight int
+	drafting int      // flights whose prompt is being rendered
 	more     bool     // the last fill stopped at maxBatch
 	opened   []flight // in the batch that is being committed
 	batch    store.Batch
@@ -41,24 +45,30 @@ type loop struct {
 	streak   streak
 
 	results   chan result
-	aloneGate chan error // one item may run alone now
+	drafts    chan drafted
+	wake      chan struct{} // a limiter that refused may grant now
+	aloneGate chan error    // one item may run alone now
 	wantAlone bool
 	heldAlone bool
 
 	confirmed atomic.Int64 // nanoseconds since began at which the row was last known to be ours
 	halt      atomic.Bool  // no call may leave any more
+	weighs    atomic.Bool  // prompts are counted closely, because a budget is set
 }
 
-func newLoop(ctx context.Context, r *run) *loop {
+func newLoop(ctx context.Context, r *run) (*loop, error) {
 	calls, cut := context.WithCancel(context.WithoutCancel(ctx))
 	l := &loop{
 		run: r, stop: ctx, calls: calls, cut: cut, began: time.Now(),
 		results: make(chan result, answers), aloneGate: make(chan error, 1),
+		drafts: make(chan drafted, answers), wake: make(chan struct{}, 1),
 	}
 	l.queue.source = func(after int64, limit int) ([]assay.Item, error) {
 		return r.g.o.Store.Items().Pending(context.WithoutCancel(ctx), r.ID, after, limit)
 	}
-	return l
+	var err error
+	l.budget, err = r.g.newBudget(context.WithoutCancel(ctx), r.Run)
+	return l, err
 }
 
 // carry drives until the run left running or was lost.
@@ -68,6 +78,8 @@ func (l *loop) carry() error {
 	if err := l.beat(); err != nil {
 		return err
 	}
+	l.newMeters()
+	defer l.leaveMeters()
 	for {
 		l.collect()
 		l.sleepers(l.g.o.Now())
@@ -80,6 +92,7 @@ func (l *loop) carry() error {
 		if err := l.commit(); err != nil {
 			return l.give(err)
 		}
+		l.stuck(l.g.o.Now())
 		if l.idle(draining) {
 			if done, err := l.finish(); done || err != nil {
 				return err
@@ -94,8 +107,11 @@ func (l *loop) carry() error {
 
 // idle says that nothing is in flight or unwritten and nothing can start.
 func (l *loop) idle(draining bool) bool {
-	return l.inflight == 0 && len(l.batch.Done) == 0 && (draining || l.queue.empty())
+	return l.used() == 0 && len(l.batch.Done) == 0 && (draining || l.queue.empty())
 }
+
+// used is how many slots are taken: from the draft of a call to its answer.
+func (l *loop) used() int { return l.inflight + len(l.opened) + l.drafting }
 
 // observe reads what is wanted of the run and says whether no new attempt may be opened.
 func (l *loop) observe() (draining bool) {
@@ -118,8 +134,11 @@ func (l *loop) fill() error {
 	}
 	now := l.g.o.Now()
 	l.more = false
-	for l.inflight+len(l.opened) < l.control.Concurrency && !l.heldAlone {
-		if l.more = len(l.opened) >= maxBatch; l.more {
+	l.lanes()
+	var group []flight
+	defer func() { l.drawUp(group) }()
+	for l.used()+len(group) < l.control.Concurrency && !l.heldAlone {
+		if l.more = len(l.opened)+len(group) >= maxBatch; l.more {
 			break
 		}
 		item, ok, err := l.queue.next(now)
@@ -129,26 +148,65 @@ func (l *loop) fill() error {
 		if !ok {
 			break
 		}
-		if !l.g.o.Gate.TryEnter() {
-			l.queue.putBack(item)
+		if !l.admit(item, now, false, &group) {
 			break
 		}
-		l.open(item, now, false)
 	}
-	l.fillAlone(now)
+	l.fillAlone(now, &group)
+	l.rest()
 	return nil
 }
 
+// lanes opens what can run: under a tight budget nothing that costs.
+func (l *loop) lanes() {
+	l.queue.reopen()
+	for i, m := range l.meters {
+		if m != nil && l.tight != nil {
+			l.queue.close(i)
+		}
+	}
+}
+
+// admit gives an item a slot, unless the process runs something alone (then it returns false) or the
+// item's model takes no call now (then its lane is closed).
+func (l *loop) admit(w waiting, now time.Time, alone bool, group *[]flight) bool {
+	f := l.begin(w, now, alone)
+	m := l.meters[w.item.Judge]
+	if m != nil {
+		permit, ok := m.share.TryTake(m.weight)
+		if !ok {
+			l.queue.putBack(w)
+			l.queue.close(w.item.Judge)
+			return true
+		}
+		f.permit = permit
+	}
+	if !alone && !l.g.o.Gate.TryEnter() {
+		if m != nil {
+			f.permit.Cancel()
+		}
+		l.queue.putBack(w)
+		return false
+	}
+	if m != nil {
+		*group = append(*group, f)
+	} else {
+		l.opened = append(l.opened, f)
+	}
+	return true
+}
+
 // fillAlone runs suspects one by one, after everything else, with nothing else in flight in the process.
-func (l *loop) fillAlone(now time.Time) {
+func (l *loop) fillAlone(now time.Time, group *[]flight) {
+	nothing := l.used()+len(*group) == 0
 	switch {
-	case l.heldAlone && l.inflight+len(l.opened) == 0:
+	case l.heldAlone && nothing:
 		if item, ok := l.queue.nextAlone(now); ok {
-			l.open(item, now, true)
+			l.admit(item, now, true, group)
 		} else {
 			l.leaveAlone()
 		}
-	case !l.heldAlone && !l.wantAlone && l.inflight+len(l.opened) == 0 && l.queue.onlyAlone(now):
+	case !l.heldAlone && !l.wantAlone && nothing && l.queue.onlyAlone(now):
 		l.wantAlone = true
 		go func() { l.aloneGate <- l.g.o.Gate.Alone(l.calls) }()
 	}
@@ -168,18 +226,6 @@ func (l *loop) leaveAlone() {
 	}
 }
 
-func (l *loop) open(w waiting, now time.Time, alone bool) {
-	w.item.Attempts++
-	since := w.since
-	if since.IsZero() {
-		since = l.began
-	}
-	l.opened = append(l.opened, flight{item: w.item, unreadable: w.unreadable, recall: w.recall, attempt: assay.Attempt{
-		Run: l.ID, Seq: w.item.Seq, N: w.item.Attempts, Epoch: l.Epoch, Status: assay.AttemptOpen,
-		Alone: alone, OpenedAt: now, Wait: max(now.Sub(since), 0),
-	}})
-}
-
 // commit writes the batch under the fence, or only the heartbeat when there is nothing to write, and
 // then lets the opened calls leave. A store that is away is tried again: answers stay in the batch,
 // and calls stop by themselves because nothing confirms the row.
@@ -196,15 +242,22 @@ func (l *loop) commit() error {
 	if !l.failing.IsZero() && time.Since(l.lastRow) < storeRetry {
 		return nil
 	}
-	l.shelve()
+	l.shelve(l.opened)
 	before := time.Now()
 	l.batch.Now = l.g.o.Now()
-	control, err := l.g.o.Store.Items().Commit(context.WithoutCancel(l.stop), l.fence, l.batch)
+	var control assay.RunControl
+	err := l.budget.commit(func() (err error) {
+		control, err = l.g.o.Store.Items().Commit(context.WithoutCancel(l.stop), l.fence, l.batch)
+		return err
+	}, &l.batch)
 	l.lastRow = time.Now()
 	if err != nil {
 		return l.survive(err)
 	}
 	l.know(control, before)
+	if len(l.batch.Done) > 0 {
+		l.tight = nil // what was set aside for them is free again
+	}
 	l.batch = store.Batch{Done: l.batch.Done[:0], Open: l.batch.Open[:0]}
 	for _, f := range l.opened {
 		if l.inflight++; l.inflight > control.Concurrency { // lowered meanwhile
@@ -222,10 +275,14 @@ func (l *loop) beat() error {
 	before := time.Now()
 	control, err := l.g.o.Store.Runs().Beat(context.WithoutCancel(l.stop), l.fence, l.g.o.Now())
 	l.lastRow = time.Now()
-	if err == nil {
-		l.know(control, before)
+	if err != nil {
+		return err
 	}
-	return err
+	l.know(control, before)
+	if l.budget.due() {
+		return l.budget.look(context.WithoutCancel(l.stop))
+	}
+	return nil
 }
 
 // know takes in what the row said. The row was ours at some time after before: counting from there
@@ -236,6 +293,7 @@ func (l *loop) know(control assay.RunControl, before time.Time) {
 		l.halt.Store(true) // now: what this commit opened must not leave
 	}
 	l.confirmed.Store(int64(before.Sub(l.began)))
+	l.weighs.Store(l.budget.set(control.Budget))
 }
 
 // asked says that the run is wanted to do something else than go on.
@@ -267,6 +325,9 @@ func (l *loop) await() {
 	select {
 	case r := <-l.results:
 		l.take(r)
+	case d := <-l.drafts:
+		l.takeDraft(d)
+	case <-l.wake:
 	case err := <-l.aloneGate:
 		l.wantAlone, l.heldAlone = false, err == nil
 	case <-stop:
@@ -280,8 +341,13 @@ func (l *loop) nap() time.Duration {
 	if !l.failing.IsZero() {
 		nap = storeRetry
 	}
-	if at, ok := l.queue.due(); ok && l.inflight < l.control.Concurrency {
-		nap = min(nap, max(at.Sub(l.g.o.Now()), gateRetry))
+	if l.used() < l.control.Concurrency {
+		if at, ok := l.queue.due(); ok {
+			nap = min(nap, max(at.Sub(l.g.o.Now()), gateRetry))
+		}
+		if at, ok := l.granted(); ok {
+			nap = min(nap, at.Sub(l.g.o.Now()))
+		}
 	}
 	return max(nap, time.Millisecond)
 }

@@ -8,7 +8,10 @@ import (
 	"assay/internal/assay"
 	"assay/internal/engine"
 	"assay/internal/judge"
+	"assay/internal/limit"
 	"assay/internal/store"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Options are what planning and driving need from outside.
@@ -19,14 +22,26 @@ type Options struct {
 	// Builtin knows the judges that need no apply; CodeNotFound when there is none of that name.
 	Builtin func(name string) (assay.Judge, assay.JudgeVersion, error)
 	Gate    *engine.Gate
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Limits hold the calls of all runs of this process; nil makes a registry of one's own.
+	Limits *limit.Registry
+	// Price is what calls to a model cost now; nil where that is not known. provider is the name in the
+	// judge's definition.
+	Price    func(provider string, key assay.ModelKey) *assay.Price
+	Observer judge.Observer // nil watches nothing
+	Memory   int64          // bytes that sessions in hand may take together; DefaultMemory when 0
+	Now      func() time.Time
+	Log      *slog.Logger
 }
+
+// DefaultMemory is what sessions in hand may take together. One that is larger goes alone.
+const DefaultMemory = 512 << 20
 
 // Grader plans and drives grade and single runs. It implements engine.Planner and engine.Driver.
 type Grader struct {
 	o       Options
-	reading chan struct{} // held while a body is read and unpacked
+	reading chan struct{} // held while a body is read or unpacked
+	memory  *semaphore.Weighted
+	purses  purses
 }
 
 var (
@@ -46,5 +61,11 @@ func New(o Options) *Grader {
 	if o.Gate == nil {
 		o.Gate = engine.NewGate()
 	}
-	return &Grader{o: o, reading: make(chan struct{}, readers)}
+	if o.Limits == nil {
+		o.Limits = limit.New(o.Now)
+	}
+	if o.Memory <= 0 {
+		o.Memory = DefaultMemory
+	}
+	return &Grader{o: o, reading: make(chan struct{}, readers), memory: semaphore.NewWeighted(o.Memory)}
 }

@@ -2,13 +2,15 @@ package grading
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"assay/internal/assay"
 	"assay/internal/engine"
+	"assay/internal/judge"
 )
 
-// Preview draws the sample and looks up what would be reused. It writes nothing.
+// Preview draws the sample, looks up what would be reused and makes the prompts. It writes nothing.
 func (g *Grader) Preview(ctx context.Context, p assay.Project, q engine.GradeRequest, now time.Time) (engine.Preview, error) {
 	r, err := g.resolve(ctx, p, q)
 	if err != nil {
@@ -24,19 +26,131 @@ func (g *Grader) Preview(ctx context.Context, p assay.Project, q engine.GradeReq
 		Items: sampled * int64(len(r.spec.Judges)) * int64(r.spec.Repeats), Excluded: d.left,
 	}
 	for i, j := range r.spec.Judges {
-		reused := int64(0)
-		for part := range chunks(d.picks) {
-			if !reuses(r.spec) {
-				break
-			}
-			found, err := g.reusable(ctx, p.ID, j, 0, part, now, time.Time{})
-			if err != nil {
-				return engine.Preview{}, err
-			}
-			reused += int64(len(found))
+		asked, err := g.notReused(ctx, p.ID, r.spec, j, d.picks, now)
+		if err != nil {
+			return engine.Preview{}, err
 		}
 		items := sampled * int64(r.spec.Repeats)
-		out.Judges = append(out.Judges, engine.JudgePreview{Name: j.Name, Kind: r.kinds[i], Version: j.Version, Items: items, Reused: reused, Calls: items - reused})
+		fresh := int64(len(asked)) * int64(r.spec.Repeats)
+		jp := engine.JudgePreview{Name: j.Name, Kind: r.kinds[i], Version: j.Version, Items: items, Reused: items - fresh, Calls: fresh}
+		if jp.Cost, err = g.previewCost(ctx, p.ID, j, r.versions[i], asked, &jp.Calls, r.concurrency); err != nil {
+			return engine.Preview{}, err
+		}
+		out.Judges = append(out.Judges, jp)
 	}
 	return out, nil
+}
+
+// notReused are the picks that a judge would be asked about.
+func (g *Grader) notReused(ctx context.Context, project assay.ProjectID, spec assay.GradeSpec, j assay.RunJudge, picks []pick, now time.Time) ([]pick, error) {
+	if !reuses(spec) {
+		return picks, nil
+	}
+	var asked []pick
+	for part := range chunks(picks) {
+		found, err := g.reusable(ctx, project, j, 0, part, now, time.Time{})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range part {
+			if _, ok := found[p.content]; !ok {
+				asked = append(asked, p)
+			}
+		}
+	}
+	return asked, nil
+}
+
+// previewPrompts bounds how many prompts of a judge a preview makes. Picks stand in an order that a hash
+// made, so the first ones are a random part.
+const previewPrompts = 400
+
+func (g *Grader) previewCost(ctx context.Context, project assay.ProjectID, j assay.RunJudge, v assay.JudgeVersion, asked []pick, calls *int64, concurrency int) (*engine.CostPreview, error) {
+	built, err := g.o.Build(v, j.Settings)
+	if err != nil {
+		return nil, err
+	}
+	defer built.Close()
+	m, ok := built.(judge.Metered)
+	if !ok || *calls == 0 {
+		return nil, nil
+	}
+	c := &engine.CostPreview{Model: m.Model(), Exact: true}
+	made, err := g.countPrompts(ctx, m, asked[:min(len(asked), previewPrompts)], c)
+	if err != nil {
+		return nil, err
+	}
+	typical, err := g.o.Store.Spending().Typical(ctx, project, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	scaled := float64(*calls) / float64(max(c.Prompts, 1))
+	c.Input = int64(math.Ceil(float64(c.Input) * scaled))
+	c.Output = int64(math.Ceil(float64(c.Output) * scaled))
+	*calls = int64(math.Ceil(float64(made) * scaled))
+	if typical.N > 0 {
+		seconds := typical.Seconds * math.Ceil(float64(*calls)/float64(concurrency))
+		c.Seconds = &seconds
+	}
+	if g.o.Price == nil {
+		return c, nil
+	}
+	if c.Price = g.o.Price(m.Provider(), m.Model()); c.Price == nil {
+		return c, nil
+	}
+	c.Least = c.Price.Cost(assay.Usage{Known: true, Input: c.Input})
+	if c.Output > 0 {
+		c.Most = c.Price.Cost(assay.Usage{Known: true, Input: c.Input, Output: c.Output})
+	}
+	if typical.N > 0 {
+		c.Expected = c.Price.Cost(assay.Usage{Known: true, Input: c.Input, Output: int64(typical.Output * float64(*calls))})
+	}
+	return c, nil
+}
+
+// callsFor is how many calls an item takes whose first is d: a judge of turns asks about some at a time.
+func callsFor(d judge.Draft) int64 {
+	if d.Left <= 0 || d.Asked <= 0 {
+		return 1
+	}
+	return 1 + int64((d.Left+d.Asked-1)/d.Asked)
+}
+
+// countPrompts adds up the prompts for some picks, and says how many calls they take.
+func (g *Grader) countPrompts(ctx context.Context, m judge.Metered, picks []pick, c *engine.CostPreview) (made int64, err error) {
+	keys := make([]assay.ContentKey, len(picks))
+	for i, p := range picks {
+		keys[i] = p.content
+	}
+	s := g.newShelf(ctx, keys)
+	for _, p := range picks {
+		session, hash, release, err := g.read(ctx, s, p.content)
+		switch {
+		case assay.CodeOf(err) == assay.CodeNotFound && ctx.Err() == nil:
+			c.Prompts++ // its body was erased: it ends without a call
+			continue
+		case err != nil:
+			return 0, err
+		}
+		d := m.Draft(judge.Question{Session: session, Content: hash})
+		c.Prompts++
+		if d.Ended != nil {
+			if d.Ended.Class == assay.ClassContextTooLong {
+				c.TooLong++
+			}
+			release()
+			continue
+		}
+		calls, input, exact := callsFor(d), d.Load.Input, false
+		if d.Load.Count != nil {
+			input, _, exact = d.Load.Count()
+		}
+		made += calls
+		c.Input, c.Output, c.Exact = c.Input+calls*input, c.Output+calls*d.Load.OutputMost, c.Exact && exact
+		if d.Seen.Cut {
+			c.Cut++
+		}
+		release()
+	}
+	return made, nil
 }

@@ -13,23 +13,34 @@ import (
 // waiting is an item that has no slot.
 type waiting struct {
 	item       assay.Item
-	unreadable *judge.Reply // its last answer, when that could not be read
-	recall     bool         // whether there was such an answer must be read from its attempts
-	since      time.Time    // when it became ready; zero: when the loop began
+	unreadable *judge.Reply   // its last answer, when that could not be read
+	answered   []assay.Answer // about units, by its attempts so far
+	recall     bool           // whether there was such an answer must be read from its attempts
+	since      time.Time      // when it became ready; zero: when the loop began
 }
 
-// queue holds a run's pending items: those that are ready, in dispatch order and read page by page,
-// those that wait for a time, and suspects that must run alone, which come last.
+// queue holds a run's pending items: those that are ready, in dispatch order, by judge and read page
+// by page, those that wait for a time, and suspects that must run alone, which come last.
 type queue struct {
 	source   func(after int64, limit int) ([]assay.Item, error)
-	ready    []waiting
+	lanes    []lane // of ready items, by judge
+	ready    int    // items in all lanes
 	after    int64
 	read     bool // source has no more
 	later    later
 	suspects []waiting
 }
 
-// next takes an item that may run now.
+// lane holds the ready items of one judge. A closed one gives none: its model takes no call just now.
+type lane struct {
+	items  []waiting
+	closed bool
+}
+
+// ahead is how many ready items may be held back by closed lanes while others go on.
+const ahead = 4 * page
+
+// next takes an item that may run now, of a judge whose lane is open.
 func (q *queue) next(now time.Time) (waiting, bool, error) {
 	for {
 		if len(q.later) > 0 && !q.later[0].at().After(now) {
@@ -40,12 +51,13 @@ func (q *queue) next(now time.Time) (waiting, bool, error) {
 			q.suspect(w)
 			continue
 		}
-		if len(q.ready) > 0 {
-			w := q.ready[0]
-			q.ready = q.ready[1:]
+		if l := q.open(); l != nil {
+			w := l.items[0]
+			l.items = l.items[1:]
+			q.ready--
 			return w, true, nil
 		}
-		if q.read {
+		if q.read || q.ready >= ahead || q.shut() {
 			return waiting{}, false, nil
 		}
 		if err := q.readPage(now); err != nil {
@@ -60,7 +72,6 @@ func (q *queue) readPage(now time.Time) error {
 		return err
 	}
 	q.read = len(items) < page
-	q.ready = make([]waiting, 0, len(items))
 	for _, it := range items {
 		q.after = it.Seq
 		q.put(waiting{item: it, recall: it.Attempts > 0}, now)
@@ -76,12 +87,58 @@ func (q *queue) put(w waiting, now time.Time) {
 	case w.item.Crashes >= assay.CrashesAlone:
 		q.suspect(w)
 	default:
-		q.ready = append(q.ready, w)
+		l := q.lane(w.item.Judge)
+		l.items = append(l.items, w)
+		q.ready++
 	}
 }
 
-// putBack returns an item that next gave, to be the next again.
-func (q *queue) putBack(w waiting) { q.ready = slices.Insert(q.ready, 0, w) }
+// putBack returns an item that next or nextAlone gave, to be the next again.
+func (q *queue) putBack(w waiting) {
+	if w.item.Crashes >= assay.CrashesAlone {
+		q.suspect(w)
+		return
+	}
+	l := q.lane(w.item.Judge)
+	l.items = slices.Insert(l.items, 0, w)
+	q.ready++
+}
+
+func (q *queue) lane(judge int) *lane {
+	for len(q.lanes) <= judge {
+		q.lanes = append(q.lanes, lane{})
+	}
+	return &q.lanes[judge]
+}
+
+// open is the open lane whose first item comes first, or nil.
+func (q *queue) open() (first *lane) {
+	for i := range q.lanes {
+		l := &q.lanes[i]
+		if !l.closed && len(l.items) > 0 && (first == nil || l.items[0].item.Seq < first.items[0].item.Seq) {
+			first = l
+		}
+	}
+	return first
+}
+
+// shut says that every lane is closed, so that reading further would find nothing that may run.
+func (q *queue) shut() bool {
+	for i := range q.lanes {
+		if !q.lanes[i].closed {
+			return false
+		}
+	}
+	return len(q.lanes) > 0
+}
+
+// close and reopen say whether a judge's items may run.
+func (q *queue) close(judge int) { q.lane(judge).closed = true }
+func (q *queue) reopen() {
+	for i := range q.lanes {
+		q.lanes[i].closed = false
+	}
+}
 
 // suspect keeps suspects in the order in which they run: those that crashed alone least often first,
 // so that the innocent are done before the likely culprit runs again.
@@ -103,30 +160,37 @@ func (q *queue) nextAlone(now time.Time) (waiting, bool) {
 
 // onlyAlone says that suspects are all that could run now.
 func (q *queue) onlyAlone(now time.Time) bool {
-	return q.read && len(q.ready) == 0 && len(q.suspects) > 0 && (len(q.later) == 0 || q.later[0].at().After(now))
+	return q.read && q.ready == 0 && len(q.suspects) > 0 && (len(q.later) == 0 || q.later[0].at().After(now))
 }
 
 func (q *queue) empty() bool {
-	return q.read && len(q.ready) == 0 && len(q.later) == 0 && len(q.suspects) == 0
+	return q.read && q.ready == 0 && len(q.later) == 0 && len(q.suspects) == 0
 }
 
 // asleep says that every item waits for a time, and when the first may run.
 func (q *queue) asleep() (time.Time, bool) {
-	if !q.read || len(q.ready)+len(q.suspects) > 0 || len(q.later) == 0 {
+	if !q.read || q.ready+len(q.suspects) > 0 || len(q.later) == 0 {
 		return time.Time{}, false
 	}
 	return q.later[0].at(), true
 }
 
-// due is when the next item that waits may run.
+// due is when the next item of an open lane may run: the zero time is now.
 func (q *queue) due() (time.Time, bool) {
 	switch {
-	case len(q.ready) > 0 || len(q.suspects) > 0:
+	case q.open() != nil || len(q.suspects) > 0:
 		return time.Time{}, true
 	case len(q.later) > 0:
 		return q.later[0].at(), true
 	}
 	return time.Time{}, false
+}
+
+// soon says that an item may run before t by what the queue knows: it is of an open lane, or one that
+// waits for a time.
+func (q *queue) soon(t time.Time) bool {
+	return q.open() != nil || len(q.later) > 0 && q.later[0].at().Before(t) ||
+		slices.ContainsFunc(q.suspects, func(w waiting) bool { return !q.lane(w.item.Judge).closed })
 }
 
 // later is a heap of items that wait for a time.
@@ -147,12 +211,16 @@ func (l *later) Pop() any {
 
 // restart reads the pending rows again from the first.
 func (q *queue) restart() {
+	closed := q.lanes
 	*q = queue{source: q.source}
+	for i := range closed {
+		q.lane(i).closed = closed[i].closed
+	}
 }
 
 // peek says whether any item is known, reading a page when none is.
 func (q *queue) peek(now time.Time) (bool, error) {
-	if !q.read && len(q.ready) == 0 {
+	if !q.read && q.ready == 0 {
 		if err := q.readPage(now); err != nil {
 			return false, err
 		}

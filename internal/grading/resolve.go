@@ -2,12 +2,15 @@ package grading
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/assay"
 	"assay/internal/engine"
 	"assay/internal/filter"
+	"assay/internal/judge"
 	"assay/internal/store"
 )
 
@@ -27,7 +30,7 @@ func (g *Grader) Resolve(ctx context.Context, p assay.Project, q engine.GradeReq
 		}
 	}
 	n := store.NewRun{
-		Project: p.ID, Kind: assay.RunGrade, Spec: r.spec, Concurrency: r.concurrency, By: q.By,
+		Project: p.ID, Kind: assay.RunGrade, Spec: r.spec, Concurrency: r.concurrency, Budget: q.Budget, By: q.By,
 		AsOf: now, Now: now, Sentence: "accepted: waits for a driver",
 	}
 	if q.Session != "" {
@@ -61,17 +64,37 @@ func (g *Grader) Retry(ctx context.Context, of assay.Run, by string, now time.Ti
 		return store.NewRun{}, assay.Errorf(assay.CodeRefused, "run %s left nothing to retry: no item is errored, cancelled or abandoned", of.ID).
 			WithHint("`assay grade --force` grades again what has a verdict")
 	}
+	budget, err := g.leftOf(ctx, of)
+	if err != nil {
+		return store.NewRun{}, err
+	}
 	return store.NewRun{
-		Project: of.ProjectID, Kind: assay.RunGrade, Spec: of.Spec, Concurrency: of.Concurrency, By: by, RetryOf: of.ID,
+		Project: of.ProjectID, Kind: assay.RunGrade, Spec: of.Spec, Concurrency: of.Concurrency, Budget: budget, By: by, RetryOf: of.ID,
 		AsOf: of.AsOf, Now: now, Keys: gradeKeys(of.Spec), Sentence: "accepted: waits for a driver",
 	}, nil
+}
+
+// leftOf is what an ended run left of its budget: what was promised for a grading holds for its retries
+// together.
+func (g *Grader) leftOf(ctx context.Context, of assay.Run) (*assay.USD, error) {
+	if of.Budget == nil {
+		return nil, nil
+	}
+	spend, err := g.o.Store.Items().Spend(ctx, of.ID)
+	if err != nil {
+		return nil, err
+	}
+	left := max(0, *of.Budget-spend.Cost-spend.Held)
+	return &left, nil
 }
 
 type resolved struct {
 	spec        assay.GradeSpec
 	concurrency int
-	head        assay.Head        // kind single
-	kinds       []assay.JudgeKind // by judge
+	head        assay.Head           // kind single
+	kinds       []assay.JudgeKind    // by judge
+	versions    []assay.JudgeVersion // likewise
+	unpriced    []string             // judges of which nobody knows what a call can cost
 	builtins    []builtin
 }
 
@@ -89,7 +112,7 @@ func (g *Grader) resolve(ctx context.Context, p assay.Project, q engine.GradeReq
 	r.spec = assay.GradeSpec{
 		Frame: assay.Frame{From: q.From, To: q.To, Filter: q.Filter, Set: q.Set, Labelled: q.Labelled, Undated: q.Undated, Session: q.Session},
 		Seed:  engine.DefaultSeed, PerStratum: p.Settings.PerStratum, Repeats: max(q.Repeats, 1),
-		Force: q.Force || q.Repeats > 1, Settings: p.Settings,
+		Force: q.Force || q.Repeats > 1, Settings: p.Settings, Unpriced: q.Unpriced,
 	}
 	if q.Seed != nil {
 		r.spec.Seed = *q.Seed
@@ -109,6 +132,9 @@ func (g *Grader) resolve(ctx context.Context, p assay.Project, q engine.GradeReq
 	if err := g.resolveJudges(ctx, p, q, &r); err != nil {
 		return r, err
 	}
+	if err := checkBudget(p, q, r); err != nil {
+		return r, err
+	}
 	return r, g.resolveSession(ctx, p, q, &r)
 }
 
@@ -121,6 +147,33 @@ func checkNumbers(q engine.GradeRequest, r resolved) error {
 		return assay.Errorf(assay.CodeInvalid, "repeats %d is out of range", q.Repeats).WithHint("use 1 to %d", MaxRepeats)
 	}
 	return assay.ValidConcurrency(r.concurrency)
+}
+
+// checkBudget refuses a budget that could not be kept: where a price is not known, nobody can say what
+// the next call costs.
+func checkBudget(p assay.Project, q engine.GradeRequest, r resolved) error {
+	if q.Budget == nil && p.Settings.MonthBudget == nil || q.Unpriced || len(r.unpriced) == 0 {
+		return nil
+	}
+	whose := "the run has a budget"
+	if q.Budget == nil {
+		whose = "project " + p.Name + " has a budget for the month"
+	}
+	return assay.Errorf(assay.CodeInvalid, "%s, but nobody knows what a call of %s can cost", whose, strings.Join(r.unpriced, " or ")).
+		WithHint("give the price with `assay models set`, or allow such calls, uncounted, with --allow-unpriced (allow_unpriced)")
+}
+
+// priced says whether the most that a call of j can cost is known.
+func (g *Grader) priced(j judge.Judge) bool {
+	m, ok := j.(judge.Metered)
+	return ok && g.o.Price != nil && g.o.Price(m.Provider(), m.Model()) != nil
+}
+
+func unpricedName(name string, j judge.Judge) string {
+	if m, ok := j.(judge.Metered); ok {
+		return fmt.Sprintf("judge %s (%s)", name, m.Model())
+	}
+	return "judge " + name
 }
 
 func (g *Grader) checkFrame(ctx context.Context, p assay.Project, q engine.GradeRequest) error {
@@ -174,10 +227,13 @@ func (g *Grader) resolveJudges(ctx context.Context, p assay.Project, q engine.Gr
 		if err != nil {
 			return err
 		}
+		if v.Kind != assay.JudgeRules && !g.priced(built) {
+			r.unpriced = append(r.unpriced, unpricedName(name, built))
+		}
 		if err := built.Close(); err != nil {
 			return assay.Errorf(assay.CodeInternal, "close judge %s: %w", name, err)
 		}
-		r.kinds = append(r.kinds, v.Kind)
+		r.kinds, r.versions = append(r.kinds, v.Kind), append(r.versions, v)
 		r.spec.Judges = append(r.spec.Judges, assay.RunJudge{Name: j.Name, Version: v.ID, Settings: j.Settings})
 	}
 	return nil

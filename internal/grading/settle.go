@@ -2,6 +2,7 @@ package grading
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"assay/internal/assay"
@@ -16,6 +17,7 @@ type settled struct {
 	again      bool
 	at         time.Time
 	unreadable *judge.Reply
+	answered   []assay.Answer // about units, this attempt's among them
 }
 
 // settle applies the policy of a reply's class. It is pure but for the jitter that spread gives, a
@@ -34,9 +36,15 @@ func settle(f flight, reply judge.Reply, now time.Time, spread func() float64) s
 		Attempt: closeAttempt(f.attempt, reply, now), State: assay.ItemPending,
 		Class: reply.Class, Error: reply.Error, Counted: !policy.Free,
 	}}
+	s.answered = f.answered
 	switch {
+	case reply.Class == assay.ClassNone && reply.Left > 0:
+		s.outcome.Answers, s.outcome.Counted = reply.Answers, false
+		s.answered, s.again, s.at = slices.Concat(f.answered, reply.Answers), true, now
+		return s
 	case reply.Class == assay.ClassNone:
 		s.outcome.State, s.outcome.Answers, s.outcome.Pass = assay.ItemGraded, reply.Answers, passOf(reply.Answers)
+		s.outcome.Cut = f.draft.Seen.Cut
 		return s
 	case ends(f, reply.Class, policy):
 		s.outcome.State = policy.Ends
@@ -94,12 +102,12 @@ func closeAttempt(a assay.Attempt, reply judge.Reply, now time.Time) assay.Attem
 	}
 	a.EndedAt = &reply.EndedAt
 	a.HTTPStatus, a.RetryAfter, a.Usage = reply.HTTPStatus, reply.RetryAfter, reply.Usage
-	a.Model, a.Fingerprint, a.Raw = reply.Model, reply.Fingerprint, reply.Raw
+	a.Model, a.Fingerprint, a.RequestID, a.Raw = reply.Model, reply.Fingerprint, reply.RequestID, reply.Raw
 	return a
 }
 
-// passOf is the item's pass: that of its one unit. Several units need a roll-up, which their judge
-// gives as the answer of the unit "".
+// passOf is the item's pass: that of the unit "", which is the session, or what its judge rolled the
+// answers about other units up to.
 func passOf(answers []assay.Answer) *bool {
 	for i := range answers {
 		if answers[i].Unit == "" {

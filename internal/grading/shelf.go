@@ -3,6 +3,7 @@ package grading
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"assay/internal/assay"
 	"assay/internal/store"
@@ -37,32 +38,45 @@ func (g *Grader) get(ctx context.Context, s *shelf, key assay.ContentKey) ([]byt
 			return body.Text, body.Hash, nil
 		}
 	}
+	g.reading <- struct{}{}
+	defer func() { <-g.reading }()
 	return g.o.Store.Bodies().Get(ctx, key)
 }
 
-// read loads and unpacks one session.
-func (g *Grader) read(ctx context.Context, s *shelf, key assay.ContentKey) (*assay.Session, assay.Hash, error) {
-	g.reading <- struct{}{}
-	defer func() { <-g.reading }()
+// read loads and unpacks one session. While it is held, its memory counts; release gives that back and
+// may be called twice.
+func (g *Grader) read(ctx context.Context, s *shelf, key assay.ContentKey) (_ *assay.Session, _ assay.Hash, release func(), err error) {
 	body, hash, err := g.get(ctx, s, key)
 	if err != nil {
-		return nil, "", err
+		return nil, "", nil, err
 	}
+	weight := min(unpacked*store.BodySize(body), g.o.Memory)
+	if err := g.memory.Acquire(ctx, weight); err != nil {
+		return nil, "", nil, err
+	}
+	release = sync.OnceFunc(func() { g.memory.Release(weight) })
+	g.reading <- struct{}{}
+	defer func() { <-g.reading }()
 	session, err := store.DecodeBody(body)
 	if err != nil {
-		return nil, "", errors.Join(errUnreadable, err)
+		release()
+		return nil, "", nil, errors.Join(errUnreadable, err)
 	}
-	return session, hash, nil
+	return session, hash, release, nil
 }
+
+// unpacked is how many bytes a session in hand takes per byte of its canonical JSON: the JSON itself,
+// the session's texts, the prompt and the request's body.
+const unpacked = 4
 
 // errUnreadable marks a body that is stored but cannot be unpacked: no retry helps.
 var errUnreadable = errors.New("the stored session cannot be read")
 
-// shelve begins to read what the calls that are about to be opened need.
-func (l *loop) shelve() {
+// shelve begins to read what some flights need that have no draft yet.
+func (l *loop) shelve(flights []flight) {
 	var keys []assay.ContentKey
-	for _, f := range l.opened {
-		if f.shelf == nil && l.judges[f.item.Judge].NeedsBody() {
+	for _, f := range flights {
+		if f.shelf == nil && f.draft.Send == nil && l.judges[f.item.Judge].NeedsBody() {
 			keys = append(keys, f.item.Content)
 		}
 	}
@@ -70,9 +84,9 @@ func (l *loop) shelve() {
 		return
 	}
 	s := l.g.newShelf(l.calls, keys)
-	for i := range l.opened {
-		if l.opened[i].shelf == nil {
-			l.opened[i].shelf = s
+	for i := range flights {
+		if f := &flights[i]; f.shelf == nil && f.draft.Send == nil {
+			f.shelf = s
 		}
 	}
 }

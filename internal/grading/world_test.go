@@ -171,10 +171,15 @@ func (w *world) until(id assay.RunID, want assay.RunState) assay.Run {
 
 func (w *world) eventually(ok func() bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	w.eventuallyWithin(20*time.Second, ok)
+}
+
+func (w *world) eventuallyWithin(d time.Duration, ok func() bool) {
+	w.t.Helper()
+	deadline := time.Now().Add(d)
 	for !ok() {
 		if time.Now().After(deadline) {
-			w.t.Fatal("did not happen within 20 s")
+			w.t.Fatalf("did not happen within %s", d)
 		}
 		<-time.After(2 * time.Millisecond)
 	}

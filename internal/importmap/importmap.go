@@ -34,9 +34,9 @@ func rooms() map[string]room {
 		"web": {nouns: true, rooms: []string{"api"}},
 		"api": {nouns: true, rooms: []string{"engine", "report", "store", "filter"}},
 
-		"grading": {nouns: true, rooms: []string{"sampling", "judge", "session", "store", "filter", "engine"}},
+		"grading": {nouns: true, rooms: []string{"sampling", "judge", "session", "store", "filter", "engine", "limit"}},
 		"ingest":  {nouns: true, rooms: []string{"session", "store"}},
-		"judge":   {nouns: true, rooms: []string{"session", "process"}},
+		"judge":   {nouns: true, rooms: []string{"session", "process", "limit"}},
 		"engine":  {nouns: true, rooms: []string{"store"}},
 		"report":  {nouns: true, rooms: []string{"stats", "store"}},
 
@@ -49,6 +49,10 @@ func rooms() map[string]room {
 		"stats":    {},
 		"sampling": {},
 		"process":  {},
+		"limit":    {},
+
+		"price":     {nouns: true},
+		"telemetry": {nouns: true, rooms: []string{"judge", "limit"}}, // grading and the API get it by interfaces
 
 		"bench":       {all: true, tool: true, fakes: true},
 		"docstest":    {all: true, tool: true, fakes: true},

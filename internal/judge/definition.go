@@ -17,8 +17,8 @@ type Definition struct {
 	Format   string            `json:"format"`
 	Kind     assay.JudgeKind   `json:"kind"`
 	Unit     assay.UnitKind    `json:"unit"`
-	Criteria []assay.Criterion `json:"criteria"`
-	Pass     string            `json:"pass,omitempty"`   // CEL over the criteria, resolved; "" means that there is none
+	Criteria []assay.Criterion `json:"criteria"`         // as they are asked about a unit
+	Pass     string            `json:"pass,omitempty"`   // CEL over the criteria as rolled up, resolved; "" means that there is none
 	Fields   []string          `json:"fields,omitempty"` // hidden fields that are shown all the same, sorted
 	MadeWith map[string]string `json:"made_with"`        // versions of the parts of this program that shape an answer
 	Spec     json.RawMessage   `json:"spec"`             // the kind's own part
@@ -27,7 +27,8 @@ type Definition struct {
 // DefinitionFormat names the canonical form.
 const DefinitionFormat = "assay.judge/1"
 
-// Version hashes d. alias says that the model's name carries no date.
+// Version hashes d; it lists the criteria as they are answered for the session. alias says that the
+// model's name carries no date.
 func (d Definition) Version(alias bool) (assay.JudgeVersion, error) {
 	d.Format = DefinitionFormat
 	d.Fields = slices.Clone(d.Fields)
@@ -40,7 +41,7 @@ func (d Definition) Version(alias bool) (assay.JudgeVersion, error) {
 	sum := sha256.Sum256(canonical)
 	return assay.JudgeVersion{
 		ID: assay.Hash(hex.EncodeToString(sum[:])), Kind: d.Kind, Unit: d.Unit,
-		Criteria: slices.Clone(d.Criteria), Alias: alias, Canonical: canonical,
+		Criteria: RolledUp(d.Criteria), Alias: alias, Canonical: canonical,
 	}, nil
 }
 

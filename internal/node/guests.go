@@ -35,12 +35,17 @@ func (g *guests) add(n int) {
 // counted counts all requests but those that wait for a run themselves.
 func (g *guests) counted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, "/events") && !r.URL.Query().Has("wait") {
+		if !waits(r) {
 			g.add(1)
 			defer g.add(-1)
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// waits says whether a request waits for a run.
+func waits(r *http.Request) bool {
+	return strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/judges/try") || r.URL.Query().Has("wait")
 }
 
 // connState is the server's hook.

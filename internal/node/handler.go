@@ -17,6 +17,7 @@ import (
 	"assay/internal/engine/local"
 	"assay/internal/grading"
 	"assay/internal/ingest"
+	"assay/internal/limit"
 	"assay/internal/report"
 	"assay/internal/store"
 	"assay/internal/web"
@@ -34,14 +35,18 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // build wires the parts together.
 func (n *Node) build() {
-	n.judges = newJudges()
+	n.limits = limit.New(time.Now)
+	n.models = newModels(n.store, n.limits)
+	n.watch = n.newTelemetry()
 	n.grader = grading.New(grading.Options{
-		Store: n.store, Build: n.judges.build, Builtin: n.judges.builtin, Gate: engine.NewGate(), Now: now, Log: n.cfg.Log,
+		Store: n.store, Build: n.models.judges.build, Builtin: n.models.judges.builtin, Gate: engine.NewGate(),
+		Limits: n.limits, Price: n.models.price, Observer: n.watch, Now: now, Log: n.cfg.Log,
 	})
 	n.engine = engine.New(n.store, n.grader, n.wake, now)
 	services := api.Services{
-		Store: n.store, Engine: n.engine, Import: n.importFile, CompileJudge: n.judges.compile,
-		Report: report.Build, Owner: n.ownerInfo, Now: now, Log: n.cfg.Log,
+		Store: n.store, Engine: n.engine, Import: n.importFile, CompileJudge: n.models.judges.compile,
+		Models: n.models, Judging: judging{n.models},
+		Report: report.Build, Owner: n.ownerInfo, Metrics: n.watch.Handler(), Now: now, Log: n.cfg.Log,
 	}
 	n.api = api.New(services)
 	n.page = web.New(services.Overview, n.api)

@@ -22,7 +22,9 @@ import (
 	"assay/internal/engine"
 	"assay/internal/engine/local"
 	"assay/internal/grading"
+	"assay/internal/limit"
 	"assay/internal/store"
+	"assay/internal/telemetry"
 )
 
 // Config says what this process is and may do.
@@ -44,7 +46,9 @@ type Node struct {
 	store  store.Store
 	since  time.Time
 
-	judges judges
+	models *models
+	limits *limit.Registry
+	watch  *telemetry.Telemetry
 	grader *grading.Grader
 	engine *engine.Engine
 	api    http.Handler
@@ -64,12 +68,21 @@ type Node struct {
 	stop    context.CancelFunc // asks the carrier to end
 	carried chan struct{}      // closed when it has: no dispatcher, no socket, no lock
 	closing sync.Once
+
+	followed sync.WaitGroup // reading of prices and limits
 }
 
 // open starts to serve st. own may be nil: then the node stands by.
 func open(ctx context.Context, cfg Config, path string, st store.Store, own store.Ownership) (*Node, error) {
 	n := &Node{cfg: cfg, socket: path, store: st, since: time.Now(), pipe: newPipe(), carried: make(chan struct{})}
 	n.build()
+	if err := n.models.Reload(ctx); err != nil {
+		if own != nil {
+			own.Release()
+		}
+		n.watch.Close()
+		return nil, err
+	}
 	go n.serve(n.local, n.pipe)
 
 	var s *socket
@@ -78,12 +91,18 @@ func open(ctx context.Context, cfg Config, path string, st store.Store, own stor
 		if s, err = n.takeOver(ctx); err != nil {
 			own.Release()
 			n.local.Close()
+			n.watch.Close()
 			return nil, err
 		}
 	}
 	// The carrier outlives the command's context: a command that ends stops it in Close, gracefully.
 	carry, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stop = stop
+	if cfg.Database != "" {
+		n.followed.Go(func() {
+			n.models.follow(carry, func(err error) { cfg.Log.Warn("read prices and limits; goes on trying", "error", err) })
+		})
+	}
 	go n.carry(carry, own, s)
 	return n, nil
 }
@@ -121,6 +140,7 @@ func (n *Node) Close(patience time.Duration) error {
 		n.stopping.Store(true)
 		n.stop()
 		<-n.carried
+		n.followed.Wait()
 		err = n.closeServers()
 	})
 	return err
@@ -142,7 +162,8 @@ func (n *Node) closeServers() error {
 		}
 	}
 	n.pipe.Close()
-	n.judges.client.CloseIdleConnections()
+	n.models.judges.transport.CloseIdleConnections()
+	n.watch.Close()
 	if err := n.store.Close(); err != nil {
 		return assay.Errorf(assay.CodeInternal, "close the database: %w", err)
 	}

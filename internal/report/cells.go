@@ -44,7 +44,43 @@ func (c cells) judge(i int, j assay.RunJudge, v assay.JudgeVersion) Judge {
 			out.Criteria = append(out.Criteria, c.criterion(i, k))
 		}
 	}
+	c.markCut(&out)
 	return out
+}
+
+// markCut puts the share of verdicts on cut transcripts beside every rate.
+func (c cells) markCut(j *Judge) {
+	for _, s := range j.Strata {
+		j.Cut += s.Cut
+	}
+	if j.Cut == 0 {
+		return
+	}
+	share := func(in func(Stratum) bool) *float64 {
+		var cut, graded int64
+		for _, s := range j.Strata {
+			if in(s) {
+				cut, graded = cut+s.Cut, graded+s.Graded
+			}
+		}
+		if cut == 0 {
+			return nil
+		}
+		x := float64(cut) / float64(graded)
+		return &x
+	}
+	for _, k := range j.Criteria {
+		for n := range k.Measures {
+			m := &k.Measures[n]
+			m.Overall.Cut = share(func(Stratum) bool { return true })
+			for p := range m.ByArm {
+				m.ByArm[p].Estimate.Cut = share(func(s Stratum) bool { return s.Arm == m.ByArm[p].Name })
+			}
+			for p := range m.ByDay {
+				m.ByDay[p].Estimate.Cut = share(func(s Stratum) bool { return s.Day == m.ByDay[p].Name })
+			}
+		}
+	}
 }
 
 // verdicts counts a judge's verdicts per stratum, in the order of facts.
@@ -68,6 +104,9 @@ func (c cells) verdicts(judge int) []Stratum {
 			continue
 		}
 		out[n].Graded += t.N
+		if t.Cut {
+			out[n].Cut += t.N
+		}
 		switch {
 		case t.Pass == nil:
 			out[n].Undecided += t.N

@@ -80,23 +80,19 @@ func (c *Counts) count(class assay.Class, n int64) {
 }
 
 func spend(f facts) (s Spend) {
+	var all assay.Spend
 	for _, r := range f.spend {
-		s.Attempts += r.Attempts
-		s.Lost += r.Unknown
-		s.Late += r.Late
-		s.Usage.Known = s.Usage.Known || r.Usage.Known
-		s.Usage.Input += r.Usage.Input
-		s.Usage.Cached += r.Usage.Cached
-		s.Usage.Output += r.Usage.Output
-		s.Usage.Reasoning += r.Usage.Reasoning
-		s.KnownMicros += r.CostMicros
-		s.Unpriced += r.UnknownCosts
+		all = all.Add(r)
+	}
+	s = Spend{Attempts: all.Attempts, Lost: all.Unknown, Late: all.Late, Usage: all.Usage, Known: all.Cost, Held: all.Held, HeldN: all.HeldN, Unpriced: all.Unpriced}
+	if head := f.chain[0]; head.Budget != nil {
+		s.Budget, s.Left = head.Budget, f.spend[0].Left(head.Budget)
 	}
 	if !slices.ContainsFunc(f.versions, func(v assay.JudgeVersion) bool { return v.Kind != assay.JudgeRules }) {
-		s.KnownMicros, s.Unpriced = 0, 0 // rules call nobody: that price is known
+		s.Known, s.Held, s.HeldN, s.Unpriced = 0, 0, 0, 0 // rules call nobody: that price is known
 	}
-	if s.Unpriced == 0 {
-		s.CostMicros = &s.KnownMicros
+	if s.Unpriced == 0 && s.HeldN == 0 {
+		s.Cost = &s.Known
 	}
 	return s
 }
@@ -118,6 +114,9 @@ func notes(f facts, r Report) []string {
 	}
 	if lost := r.Counts.Cancelled + r.Counts.Abandoned; lost > 0 {
 		out = append(out, fmt.Sprintf("%s items were cancelled or abandoned; coverage and bounds count them as missing.", whole(lost)))
+	}
+	if slices.ContainsFunc(r.Judges, func(j Judge) bool { return j.Cut > 0 }) {
+		out = append(out, CutLegend)
 	}
 	if r.Run.Repeats > 1 {
 		out = append(out, fmt.Sprintf("Every session was graded %d times; n and graded count gradings.", r.Run.Repeats))

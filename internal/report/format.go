@@ -40,8 +40,6 @@ func portion(n, of int64) string {
 	return fmt.Sprintf("%s (%s)", whole(n), percent(float64(n)/float64(of)))
 }
 
-func dollars(micros int64) string { return strconv.FormatFloat(float64(micros)/1e6, 'f', 4, 64) }
-
 func reused(c Counts) string {
 	if c.ReusedShare == nil || c.Reused == 0 {
 		return ""
@@ -108,6 +106,13 @@ func coverageText(e Estimate) string {
 		return "-"
 	}
 	return percent(*e.Coverage)
+}
+
+func cutText(e Estimate) string {
+	if e.Cut == nil {
+		return "-"
+	}
+	return percent(*e.Cut)
 }
 
 // bar draws x of 1 in width cells.

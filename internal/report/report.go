@@ -16,6 +16,9 @@ const PointOnly = "Point estimates without intervals: they do not say how far ch
 // Legend explains the columns of a report's tables.
 const Legend = "N: sessions eligible. n: items sampled. answered: items with an answer to the question. coverage: their share, weighted like the level. bounds: the level if everything missing were lowest, and if it were highest (?: the answer has no limit); they say nothing of chance."
 
+// CutLegend explains the column that only tables with cut transcripts have.
+const CutLegend = "cut: share of the verdicts whose judge saw a transcript with a part left out, because it was too long."
+
 // Report is what is known of a run and the runs that it retries.
 type Report struct {
 	Run      Header         `json:"run"`
@@ -81,8 +84,9 @@ type Judge struct {
 	Name     string          `json:"name"`
 	Version  assay.Hash      `json:"version"`
 	Kind     assay.JudgeKind `json:"kind"`
-	Coverage *float64        `json:"coverage"` // weighted share of the sample that has a verdict
-	Criteria []Criterion     `json:"criteria"` // pass first
+	Coverage *float64        `json:"coverage"`      // weighted share of the sample that has a verdict
+	Cut      int64           `json:"cut,omitempty"` // verdicts whose judge saw a transcript with a part left out
+	Criteria []Criterion     `json:"criteria"`      // pass first
 	Strata   []Stratum       `json:"strata"`
 }
 
@@ -94,7 +98,8 @@ type Stratum struct {
 	Weight    float64 `json:"weight"`   // N_h/N
 	Graded    int64   `json:"graded"`   // items
 	Passed    int64   `json:"passed"`
-	Undecided int64   `json:"undecided"` // graded, but the pass rule was undefined
+	Undecided int64   `json:"undecided"`     // graded, but the pass rule was undefined
+	Cut       int64   `json:"cut,omitempty"` // of Graded: the judge saw a transcript with a part left out
 }
 
 // MeasureKind says how a criterion is summed up.
@@ -141,16 +146,21 @@ type Estimate struct {
 	Low      *float64      `json:"low"`      // were everything missing worst
 	High     *float64      `json:"high"`     // were everything missing best
 	Merged   []stats.Merge `json:"merged,omitempty"`
+	Cut      *float64      `json:"cut_share,omitempty"` // of the judge's verdicts here: those on a transcript with a part left out; absent is none
 }
 
-// Spend sums attempts over the chain. CostMicros is null while a price is unknown: KnownMicros then
-// leaves Unpriced attempts out.
+// Spend sums attempts over the chain. Cost is null while it is not known: what was spent lies between
+// Known and Known + Held where Unpriced is 0, and else nobody knows.
 type Spend struct {
-	Attempts    int64       `json:"attempts"`
-	Lost        int64       `json:"lost"` // cut by a crash; what they cost is unknown
-	Late        int64       `json:"late"`
-	Usage       assay.Usage `json:"usage"`
-	CostMicros  *int64      `json:"cost_micros"`
-	KnownMicros int64       `json:"known_cost_micros"`
-	Unpriced    int64       `json:"unpriced_attempts"`
+	Attempts int64       `json:"attempts"`
+	Lost     int64       `json:"lost"` // cut by a crash
+	Late     int64       `json:"late"`
+	Usage    assay.Usage `json:"usage"`
+	Cost     *assay.USD  `json:"cost_usd" nullable:"true"`
+	Known    assay.USD   `json:"known_cost_usd"`
+	Held     assay.USD   `json:"held_usd"`                  // at most, of attempts whose cost is not known
+	HeldN    int64       `json:"held_attempts"`             // how many those are
+	Unpriced int64       `json:"unpriced_attempts"`         // attempts of which nobody knows what they cost
+	Budget   *assay.USD  `json:"budget_usd,omitempty"`      // of the newest run of the chain
+	Left     *assay.USD  `json:"budget_left_usd,omitempty"` // likewise
 }

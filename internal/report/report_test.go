@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func finished() facts {
 		chain: []assay.Run{{
 			ID: 17, Project: "default", Kind: assay.RunGrade, State: assay.RunCompleted, Reason: assay.ReasonDone,
 			Sentence: "every item ended", Sampled: 46, Planned: 92, AsOf: time.Date(2026, 3, 5, 9, 30, 0, 0, time.UTC),
-			Left: assay.Excluded{Unsettled: 3, Undated: 1, Empty: 2, Late: 4},
+			Budget: budget(20 * assay.Dollar), Left: assay.Excluded{Unsettled: 3, Undated: 1, Empty: 2, Late: 4},
 			Spec: assay.GradeSpec{Seed: "assay", PerStratum: 10, Repeats: 1, Settings: assay.DefaultSettings(),
 				Frame:  assay.Frame{Filter: "turns > 1"},
 				Judges: []assay.RunJudge{{Name: "support", Version: "aaaabbbbccccdddd"}, {Name: "tone", Version: "eeeeffff00001111"}}},
@@ -58,7 +59,7 @@ func finished() facts {
 				{Name: "warmth", Type: assay.Number, Min: &minimum, Max: &maximum, MayAbstain: true}}},
 		},
 		covers: Covers{Complete: true, Of: 92},
-		spend:  []assay.Spend{{Attempts: 95, Unknown: 1, Usage: assay.Usage{Known: true, Input: 123456, Output: 7890}, UnknownCosts: 48}},
+		spend:  []assay.Spend{{Attempts: 95, Unknown: 1, Usage: assay.Usage{Known: true, Input: 123456, Output: 7890}, Cost: 12_345_600_000, Held: 20_000_000, HeldN: 2, Unpriced: 48}},
 	}
 	sizes := []int64{30, 25, 2000, 1800, 8, 8}
 	for i, size := range sizes {
@@ -84,7 +85,7 @@ func finished() facts {
 				store.FindingTally{Stratum: i, Criterion: "refund_right", N: n - 2},
 				store.FindingTally{Stratum: i, Criterion: "refund_right", Applies: true, Value: "true", N: 2})
 		}
-		f.tally = append(f.tally, store.Tally{Stratum: i, Judge: 1, State: assay.ItemGraded, Pass: pass(true), N: n - 1},
+		f.tally = append(f.tally, store.Tally{Stratum: i, Judge: 1, State: assay.ItemGraded, Pass: pass(true), N: n - 1, Cut: i == 5},
 			store.Tally{Stratum: i, Judge: 1, State: assay.ItemUngradable, Class: assay.ClassContextTooLong, N: 1})
 		f.findings = append(f.findings,
 			store.FindingTally{Stratum: i, Judge: 1, Criterion: "warmth", Applies: true, Value: "7.5", N: n - 2},
@@ -93,6 +94,8 @@ func finished() facts {
 	f.estimate = f.tally
 	return f
 }
+
+func budget(u assay.USD) *assay.USD { return &u }
 
 // running is the same run in the middle: two strata have advanced by four items each.
 func running() facts {
@@ -206,5 +209,60 @@ func TestForeignTextCannotMoveTheCursor(t *testing.T) {
 	}
 	if strings.ContainsAny(b.String(), "\x1b\r") {
 		t.Error("a control character of an arm reached the terminal")
+	}
+}
+
+// What a judge saw cut stands beside every level that rests on it, and nowhere else.
+func TestCutTranscriptsStandBesideRates(t *testing.T) {
+	r := compose(finished())
+	if j := r.Judges[0]; j.Cut != 0 || j.Criteria[0].Measures[0].Overall.Cut != nil {
+		t.Errorf("the first judge saw nothing cut: %+v", j)
+	}
+	j := r.Judges[1]
+	if j.Cut != 2 {
+		t.Errorf("%d verdicts on cut transcripts, want 2", j.Cut)
+	}
+	is := func(what string, got *float64, want float64) {
+		t.Helper()
+		if got == nil && want != 0 || got != nil && math.Abs(*got-want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	for _, k := range j.Criteria {
+		for _, m := range k.Measures {
+			is(k.Name, m.Overall.Cut, 2.0/40)
+			is(k.Name+" control", m.ByArm[0].Estimate.Cut, 0)
+			is(k.Name+" treatment", m.ByArm[1].Estimate.Cut, 2.0/20)
+			is(k.Name+" first day", m.ByDay[0].Estimate.Cut, 0)
+			is(k.Name+" third day", m.ByDay[2].Estimate.Cut, 2.0/4)
+		}
+	}
+	if !slices.Contains(r.Notes, CutLegend) {
+		t.Error("nobody says what the column means")
+	}
+}
+
+func TestSpendOfAReport(t *testing.T) {
+	f := finished()
+	for name, c := range map[string]struct {
+		spend assay.Spend
+		cost  string
+	}{
+		"known":   {assay.Spend{Cost: assay.Dollar, Attempts: 1}, "1.0000"},
+		"held":    {assay.Spend{Cost: assay.Dollar, Held: assay.Dollar, HeldN: 1, Attempts: 2}, "1.0000 + at most 1.0000 of 1 call"},
+		"unknown": {assay.Spend{Unpriced: 3, Attempts: 3}, "unknown for 3 calls"},
+	} {
+		f.spend = []assay.Spend{c.spend}
+		r := compose(f)
+		if known := r.Spend.Cost != nil; known != (name == "known") {
+			t.Errorf("%s: cost %v", name, r.Spend.Cost)
+		}
+		if left := 20*assay.Dollar - c.spend.Charged(); r.Spend.Left == nil || *r.Spend.Left != left {
+			t.Errorf("%s: %v left, want %v", name, r.Spend.Left, left)
+		}
+		var b strings.Builder
+		if err := Text(&b, r, 0); err != nil || !strings.Contains(b.String(), "cost        USD "+c.cost) || !strings.Contains(b.String(), "budget      USD 20.00, ") {
+			t.Errorf("%s: %v\n%s", name, err, b.String())
+		}
 	}
 }

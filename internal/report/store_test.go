@@ -199,7 +199,7 @@ func TestARetryIsReadWithItsChain(t *testing.T) {
 	if level := *r.Judges[0].Criteria[0].Measures[0].Overall.Level; math.Abs(level-7.0/12) > 1e-12 {
 		t.Errorf("level %v, want 7/12", level)
 	}
-	if r.Spend.Attempts != 16 || r.Spend.Usage.Input != 1600 || r.Spend.CostMicros != nil || r.Spend.Unpriced != 16 {
+	if r.Spend.Attempts != 16 || r.Spend.Usage.Input != 1600 || r.Spend.Cost != nil || r.Spend.Unpriced != 16 {
 		t.Errorf("spend of the chain: %+v", r.Spend)
 	}
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
@@ -74,12 +75,14 @@ func kindWord(k Criterion) string {
 	return "shares"
 }
 
-// table prints rows under a title. A narrow terminal gets neither bars nor N nor answered.
+// table prints rows under a title. A narrow terminal gets neither bars nor N nor answered, and what it
+// should know of cut transcripts on a line of its own.
 func (t *text) table(title string, rows []row) {
 	bars, head := barWidth, []string{"level", "N", "n", "answered", "coverage", "bounds"}
 	pick := func(r row) []string {
 		return []string{levelText(r.kind, r.e), whole(r.e.N), whole(r.e.Sampled), whole(r.e.Answered), coverageText(r.e), worstText(r.kind, r.e)}
 	}
+	cut := slices.ContainsFunc(rows, func(r row) bool { return r.e.Cut != nil })
 	if t.width < narrow {
 		bars, head = 0, []string{"level", "n", "coverage", "bounds"}
 		all := pick
@@ -90,6 +93,11 @@ func (t *text) table(title string, rows []row) {
 			}
 			return []string{v[0], v[2], v[4], v[5]}
 		}
+	}
+	if cut && bars > 0 {
+		head = append(head, "cut")
+		all := pick
+		pick = func(r row) []string { return append(all(r), cutText(r.e)) }
 	}
 	cells := make([][]string, len(rows))
 	sizes := make([]int, len(head))
@@ -124,6 +132,15 @@ func (t *text) table(title string, rows []row) {
 		if bars == 0 && r.e.Level == nil {
 			t.line("  %s %s", strings.TrimSpace(r.name), levelText(r.kind, r.e))
 		}
+	}
+	if cut && bars == 0 {
+		var parts []string
+		for _, r := range rows {
+			if r.e.Cut != nil {
+				parts = append(parts, strings.TrimSpace(r.name)+" "+percent(*r.e.Cut))
+			}
+		}
+		t.wrapped("  ", "cut: "+strings.Join(parts, ", "))
 	}
 }
 

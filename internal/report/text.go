@@ -169,13 +169,9 @@ func (t *text) spend(s Spend) {
 	} else {
 		t.field("tokens", "none reported")
 	}
-	switch {
-	case s.CostMicros != nil:
-		t.field("cost", "%s USD", dollars(*s.CostMicros))
-	case s.KnownMicros == 0:
-		t.field("cost", "unknown: no price for %s attempts", whole(s.Unpriced))
-	default:
-		t.field("cost", "unknown: %s USD and %s attempts without a price", dollars(s.KnownMicros), whole(s.Unpriced))
+	t.field("cost", "USD %s", assay.Spend{Cost: s.Known, Held: s.Held, HeldN: s.HeldN, Unpriced: s.Unpriced}.CostText())
+	if s.Budget != nil && s.Left != nil {
+		t.field("budget", "USD %s, %s left", s.Budget.String(), s.Left.Short())
 	}
 }
 

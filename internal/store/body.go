@@ -91,3 +91,12 @@ var decoders = sync.Pool{New: func() any {
 	}
 	return d
 }}
+
+// BodySize is the length of a body's canonical JSON, as its header tells; where it does not, a guess.
+func BodySize(body []byte) int64 {
+	var h zstd.Header
+	if h.Decode(body) == nil && h.HasFCS {
+		return int64(h.FrameContentSize)
+	}
+	return 8 * int64(len(body))
+}

@@ -25,6 +25,7 @@ type NewRun struct {
 	Kind        assay.RunKind
 	Spec        assay.GradeSpec
 	Concurrency int
+	Budget      *assay.USD // hard, in dollars; nil: none
 	By          string
 	RetryOf     assay.RunID
 	AsOf        time.Time // microseconds
@@ -118,6 +119,8 @@ type Runs interface {
 	Ask(ctx context.Context, id assay.RunID, ask Ask, now time.Time) (assay.Run, error)
 	// SetConcurrency changes the limit of a run that is not terminal.
 	SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.Run, error)
+	// SetBudget changes the budget of a run that is not terminal; nil removes it.
+	SetBudget(ctx context.Context, id assay.RunID, budget *assay.USD) (assay.Run, error)
 	// Change moves a run to another state if c allows it; into a terminal state it also sets EndedAt
 	// and removes the run's keys. A terminal run is never changed, whatever c.From says. While a cancel
 	// request stands the run moves to no other terminal state than cancelled and not to paused
@@ -171,6 +174,7 @@ type Plans interface {
 type Reuse struct {
 	assay.Origin
 	Pass *bool
+	Cut  bool
 }
 
 // Outcome is how one attempt ended and what becomes of its item.
@@ -180,10 +184,18 @@ type Outcome struct {
 	Class   assay.Class
 	Error   string
 	Pass    *bool
-	Answers []assay.Answer // with State graded only; one per unit
+	Cut     bool           // with State graded: the judge saw the transcript with a part left out
+	Seen    *Seen          // the transcript that Attempt.Seen names, stored unless it is there already
+	Answers []assay.Answer // one per unit: with State graded the last ones, with State pending some of them, which count once the item is graded
 	// Counted says that the attempt used up one of the item's allowance; NotBefore that it waits.
 	Counted   bool
 	NotBefore *time.Time
+}
+
+// Seen is a transcript as a judge was shown it, found again by its hash.
+type Seen struct {
+	Hash assay.Hash
+	Text []byte // zstd
 }
 
 // Batch is one group commit of a driver.
@@ -221,6 +233,9 @@ type Items interface {
 	EndRest(ctx context.Context, f Fence, to assay.ItemState, limit int, now time.Time) (int64, error)
 	Counts(ctx context.Context, run assay.RunID, now time.Time) (assay.Counts, error)
 	Spend(ctx context.Context, run assay.RunID) (assay.Spend, error)
+	// Answers are those about units that the attempts of a pending item have brought so far, in the order
+	// in which they came.
+	Answers(ctx context.Context, run assay.RunID, seq int64) ([]assay.Answer, error)
 	// List pages in seq order. Zero fields of q select all.
 	List(ctx context.Context, run assay.RunID, q ItemQuery, p Page) (items []assay.Item, next string, err error)
 	// Attempts lists an item's attempts, first to last, with raw answers.
@@ -263,6 +278,7 @@ type Tally struct {
 	Class   assay.Class
 	Pass    *bool
 	Reused  bool
+	Cut     bool
 	N       int64
 }
 

@@ -97,6 +97,9 @@ type Bodies interface {
 	// Load reads many at once, in one query, and stops after the one that passes limit bytes. What is
 	// erased and what came after the limit is not in the answer: ask for it with Get.
 	Load(ctx context.Context, keys []assay.ContentKey, limit int) (map[assay.ContentKey]Body, error)
+	// Seen returns a transcript as a judge of the project was shown it (zstd); CodeNotFound when there is
+	// none of that hash, or it was erased.
+	Seen(ctx context.Context, project assay.ProjectID, hash assay.Hash) ([]byte, error)
 }
 
 // Body is a compressed text and its hash.

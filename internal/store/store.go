@@ -20,6 +20,8 @@ type Store interface {
 	Plans() Plans
 	Items() Items
 	Verdicts() Verdicts
+	Models() Models
+	Spending() Spending
 	Owner() Owner
 	// Check runs the database's own quick integrity check and the standing checks of docs/MODEL.md
 	// (no session with two verdicts for one run, judge version, unit, criterion and repeat; no terminal

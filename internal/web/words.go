@@ -15,7 +15,7 @@ import (
 func words() template.FuncMap {
 	return template.FuncMap{
 		"count": count, "when": when, "state": state, "judges": judges, "ended": ended, "counts": counts,
-		"pace": pace, "spend": spend, "frame": frame, "coded": coded, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
+		"pace": pace, "spend": spend, "budget": budget, "month": month, "frame": frame, "coded": coded, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 	}
 }
 
@@ -134,8 +134,9 @@ func pace(v api.RunView) string {
 	return fmt.Sprintf("%.1f items/s, about %s left", *v.Rate, left)
 }
 
-// spend says what attempts used. A price that is not known is unknown, never 0.
-func spend(s assay.Spend) string {
+// spend says what attempts used and cost. What is not known is unknown, never 0.
+func spend(v api.RunView) string {
+	s := v.Spend
 	if s.Attempts == 0 {
 		return "no calls"
 	}
@@ -146,13 +147,25 @@ func spend(s assay.Spend) string {
 	if s.Usage.Known {
 		out += ", " + count(s.Usage.Input+s.Usage.Output) + " tokens"
 	}
-	switch {
-	case s.UnknownCosts == 0:
-		out += fmt.Sprintf(", %.2f USD", float64(s.CostMicros)/1e6)
-	case s.CostMicros > 0:
-		out += fmt.Sprintf(", %.2f USD and %s calls of unknown price", float64(s.CostMicros)/1e6, count(s.UnknownCosts))
-	default:
-		out += ", USD unknown"
+	return out + ", USD " + s.CostText()
+}
+
+// budget says what a run may spend and what is left of it; nothing where it has none.
+func budget(v api.RunView) string {
+	if v.Budget == nil || v.BudgetLeft == nil {
+		return ""
+	}
+	return "budget USD " + v.Budget.String() + ", " + v.BudgetLeft.Short() + " left"
+}
+
+// month is a project's month against its budget.
+func month(m api.MonthSpend) string {
+	out := m.Charged.Short()
+	if m.Unpriced > 0 {
+		out += " + unknown for " + count(m.Unpriced) + " calls"
+	}
+	if m.Budget != nil {
+		out += " of " + m.Budget.String()
 	}
 	return out
 }

@@ -29,3 +29,13 @@ func (c *Client) Judges(ctx context.Context, name string) ([]assay.Judge, error)
 func (c *Client) Judge(ctx context.Context, name, judge string) (j api.JudgeView, err error) {
 	return j, c.do(ctx, call{method: http.MethodGet, path: project(name, "judges", judge)}, &j)
 }
+
+// TryJudge asks a judge about one session and returns when that is done; with DryRun it calls nobody.
+func (c *Client) TryJudge(ctx context.Context, name string, q api.TryRequest, key string) (t api.Tried, err error) {
+	return t, c.do(ctx, call{method: http.MethodPost, path: project(name, "judges", "try"), body: q, key: key}, &t)
+}
+
+// CheckProvider makes one cheap call to the provider of an applied judge.
+func (c *Client) CheckProvider(ctx context.Context, name, judge string) (k api.ProviderCheck, err error) {
+	return k, c.do(ctx, call{method: http.MethodPost, path: project(name, "providers", "check"), body: api.CheckRequest{Judge: judge}}, &k)
+}

@@ -121,14 +121,20 @@ func (c *Client) End(ctx context.Context, id assay.RunID) (r api.RunView, err er
 	return r, c.do(ctx, call{method: http.MethodPost, path: run(id, "end")}, &r)
 }
 
-// Retry starts a new run over the errored, cancelled and abandoned items of a terminal one.
-func (c *Client) Retry(ctx context.Context, id assay.RunID, by, key string) (g api.Graded, err error) {
-	return g, c.do(ctx, call{method: http.MethodPost, path: run(id, "retry"), body: api.RetryRequest{By: by}, key: key}, &g)
+// Retry starts a new run over the errored, cancelled and abandoned items of a terminal one. Without a
+// budget of its own it gets what the old run's budget left.
+func (c *Client) Retry(ctx context.Context, id assay.RunID, q engine.RetryRequest, key string) (g api.Graded, err error) {
+	return g, c.do(ctx, call{method: http.MethodPost, path: run(id, "retry"), body: q, key: key}, &g)
 }
 
-// SetConcurrency changes the limit of a run, while it runs too.
-func (c *Client) SetConcurrency(ctx context.Context, id assay.RunID, n int) (r api.RunView, err error) {
-	return r, c.do(ctx, call{method: http.MethodPatch, path: run(id), body: api.RunPatch{Concurrency: &n}}, &r)
+// PatchRun changes a run's concurrency or budget, while it runs too.
+func (c *Client) PatchRun(ctx context.Context, id assay.RunID, change api.RunPatch) (r api.RunView, err error) {
+	return r, c.do(ctx, call{method: http.MethodPatch, path: run(id), body: change}, &r)
+}
+
+// Exchange returns what was sent for an item, what the judge saw and what came back.
+func (c *Client) Exchange(ctx context.Context, id assay.RunID, seq int64) (x api.Exchange, err error) {
+	return x, c.do(ctx, call{method: http.MethodGet, path: run(id, "items", strconv.FormatInt(seq, 10), "exchange")}, &x)
 }
 
 func run(id assay.RunID, rest ...string) string {

@@ -122,7 +122,7 @@ func (d *Dispatcher) look(ctx context.Context, run assay.Run) error {
 		return nil
 	case run.State == assay.RunPaused:
 		_, err := engine.Move(ctx, d.o.Store.Runs(), run.ID, engine.EventWake, store.Change{
-			Reason: assay.ReasonResumed, Sentence: "its wake-up time came: waits for a driver", ClearPause: true, Now: d.o.Now(),
+			Reason: assay.ReasonWoken, Sentence: "its wake-up time came: waits for a driver", ClearPause: true, Now: d.o.Now(),
 		})
 		d.Wake()
 		return err
@@ -136,10 +136,12 @@ func (d *Dispatcher) takeUp(ctx context.Context, run assay.Run, dead bool) error
 	if driver == nil {
 		return assay.Errorf(assay.CodeInternal, "no driver for runs of kind %s in this process", run.Kind)
 	}
+	why := run.Reason // it waited
 	run, err := d.o.Store.Runs().TakeUp(ctx, run.ID, run.Epoch, dead, d.o.Now())
 	if err != nil {
 		return err
 	}
+	run.Reason = why
 	d.o.Log.Info("took up run", "run", run.ID.String(), "epoch", run.Epoch, "after_death", dead)
 	d.hold(run.ID)
 	d.group.Go(func() {

@@ -1,8 +1,10 @@
-// Package builtin holds the judges that can be used by name without being applied.
+// Package builtin holds the judges that can be used by name without being applied, each with a small
+// labelled set: sessions of our own making and their right answers.
 //
-// It owns their definitions. It refuses to know anything that the YAML of a judge cannot say. Its
-// invariant: a built-in is an ordinary definition, with a version like any other; a judge that a
-// project applied under the same name goes before it.
+// It owns their definitions and their sets. It refuses to know anything that the YAML of a judge cannot
+// say. Its invariants: a built-in is an ordinary definition, with a version like any other, and a judge
+// that a project applied under the same name goes before it; every right answer of a set is one that
+// the judge can give.
 package builtin
 
 import (

@@ -1,7 +1,10 @@
 package builtin
 
 import (
+	"cmp"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -13,7 +16,7 @@ import (
 )
 
 func TestEveryBuiltinParsesAndBuilds(t *testing.T) {
-	if names := strings.Join(Names(), " "); names != "resolved task-success" {
+	if names := strings.Join(Names(), " "); names != "escalation groundedness policy-compliance resolved task-success tool-call-correctness user-corrections" {
 		t.Fatal(names)
 	}
 	for _, name := range Names() {
@@ -35,24 +38,96 @@ func TestEveryBuiltinParsesAndBuilds(t *testing.T) {
 	}
 }
 
-func TestTaskSuccessAsksTheEndpointThatTheEnvironmentNames(t *testing.T) {
-	server := llmtest.New(t, llmtest.ByTranscript(func(text string) map[string]any {
-		return map[string]any{"task_success": llmtest.Finding{Value: strings.Contains(text, "refunded"), Reason: "r", Status: "answered", Quotes: []string{"refunded"}}}
-	}))
-	variables := map[string]string{"ASSAY_JUDGE_BASE_URL": server.BaseURL, "ASSAY_JUDGE_MODEL": "local", "ASSAY_JUDGE_KEY_ENV": "ASSAY_JUDGE_KEY", "ASSAY_JUDGE_KEY": "x"}
-	env := kinds.Env{LookupEnv: func(n string) (string, bool) { v, ok := variables[n]; return v, ok }}
-	j, v, err := Get("task-success", env)
-	if err != nil || !v.Alias {
-		t.Fatal(v.Alias, err)
+var update = flag.Bool("update", false, "write the pinned versions anew")
+
+// A judge's version changes with every change of its text and of what this program puts around it. Such
+// a change makes all old verdicts another judge's, so it is made on purpose: go test -update.
+func TestVersionsArePinned(t *testing.T) {
+	const file = "testdata/versions.txt"
+	var now strings.Builder
+	for _, name := range Names() {
+		_, v, err := Get(name, kinds.Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&now, "%s %s\n", v.ID, name)
 	}
-	asked, err := kinds.Build(v, j.Settings, env)
+	if *update {
+		if err := os.WriteFile(file, []byte(now.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pinned, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &assay.Session{Turns: []assay.Turn{{Messages: []assay.Message{{Role: assay.RoleUser, Content: "refund please"}, {Role: assay.RoleAssistant, Content: "It is refunded."}}}}}
-	r := asked.Ask(t.Context(), judge.Question{Session: s})
-	if r.Class != "" || !*r.Answers[0].Pass || !r.Answers[0].Findings[0].Evidence[0].Verified {
-		t.Fatalf("%+v", r)
+	if string(pinned) != now.String() {
+		t.Errorf("versions changed; if that is meant: go test ./internal/judge/builtin -run Pinned -update\npinned:\n%snow:\n%s", pinned, now.String())
+	}
+}
+
+// Every judge that asks a model reaches the provider that the environment names, in its own protocol and
+// with the key from its own variable.
+func TestTheEnvironmentNamesTheProvider(t *testing.T) {
+	for name, c := range map[string]struct {
+		variables        map[string]string
+		provider, header string
+		key              string
+		api              llmtest.API
+		alias            bool
+	}{
+		"openai": {map[string]string{"OPENAI_API_KEY": "sk-1"}, "openai", "Authorization", "Bearer sk-1", llmtest.ChatCompletions, false},
+		"anthropic": {map[string]string{"ASSAY_JUDGE_PROVIDER": "anthropic", "ASSAY_JUDGE_MODEL": "claude-haiku-4-5-20251001", "ANTHROPIC_API_KEY": "ak-1"},
+			"anthropic", "X-Api-Key", "ak-1", llmtest.Messages, false},
+		"a server of one's own": {map[string]string{"ASSAY_JUDGE_PROVIDER": "vllm", "ASSAY_JUDGE_MODEL": "local"}, "vllm", "Authorization", "", llmtest.ChatCompletions, true},
+		"a key of another name": {map[string]string{"ASSAY_JUDGE_KEY_ENV": "ASSAY_JUDGE_KEY", "ASSAY_JUDGE_KEY": "k"}, "openai", "Authorization", "Bearer k", llmtest.ChatCompletions, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got *llmtest.Request
+			server := llmtest.New(t, func(r *llmtest.Request) llmtest.Step {
+				got = r
+				return llmtest.ServerError()
+			})
+			c.variables["ASSAY_JUDGE_BASE_URL"] = server.BaseURL
+			env := kinds.Env{LookupEnv: func(n string) (string, bool) { v, ok := c.variables[n]; return v, ok }}
+			for _, judgeName := range models(t) {
+				j, v, err := Get(judgeName, env)
+				if err != nil || v.Alias != c.alias {
+					t.Fatal(judgeName, v.Alias, err)
+				}
+				asked, err := kinds.Build(v, j.Settings, env)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m := asked.(judge.Metered); m.Model().Model != cmp.Or(c.variables["ASSAY_JUDGE_MODEL"], "gpt-4.1-mini-2025-04-14") {
+					t.Error(m.Model())
+				}
+				r := asked.Ask(t.Context(), judge.Question{Session: set(t, judgeName)[0].Session})
+				if r.Class != assay.ClassProviderError || got.API() != c.api || got.Header.Get(c.header) != c.key {
+					t.Errorf("%s: %s %s; %s, %s %q", judgeName, r.Class, r.Error, got.API(), c.header, got.Header.Get(c.header))
+				}
+			}
+		})
+	}
+}
+
+// Without any variable the default provider's own endpoint and key are asked for.
+func TestTheDefaultEndpoint(t *testing.T) {
+	for _, name := range models(t) {
+		for provider, want := range map[string]string{"": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com", "ollama": "http://localhost:11434/v1"} {
+			env := kinds.Env{LookupEnv: func(n string) (string, bool) { return provider, n == "ASSAY_JUDGE_PROVIDER" }}
+			j, v, err := Get(name, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked, err := kinds.Build(v, j.Settings, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := asked.(judge.Metered).Model().Endpoint; got != want {
+				t.Errorf("%s with the provider %q asks %s", name, provider, got)
+			}
+		}
 	}
 }
 

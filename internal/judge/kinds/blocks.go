@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -13,7 +12,6 @@ import (
 	"assay/internal/assay"
 	"assay/internal/judge"
 	"assay/internal/judge/command"
-	"assay/internal/judge/llm"
 	"assay/internal/judge/rules"
 )
 
@@ -94,120 +92,7 @@ func (d *draft) command(judge.Definition) error {
 	return nil
 }
 
-// keyVariable keeps who may apply judges from sending any other secret of this process, a database's
-// address for instance, to an endpoint of their own.
-var keyVariable = regexp.MustCompile(`^(ASSAY_JUDGE_\w+|\w+_API_KEY)$`)
-
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-func (d *draft) llm(def judge.Definition) error {
-	block := d.blocks[assay.JudgeLLM]
-	var s llm.Spec
-	var set llm.Settings
-	var context *int64
-	places := map[string]*yaml.Node{}
-	note := func(name string, set func(*yaml.Node) error) func(*yaml.Node) error {
-		return func(n *yaml.Node) error { places[name] = n; return set(n) }
-	}
-	members := fields{
-		"base_url":              d.intoExpanded(&set.BaseURL, "base_url"),
-		"endpoint":              intoText(&s.Endpoint, "endpoint"),
-		"model":                 d.intoExpanded(&s.Model, "model"),
-		"api_key_env":           d.intoExpanded(&set.KeyEnv, "api_key_env"),
-		"system":                intoText(&s.System, "system"),
-		"prompt":                intoText(&s.Prompt, "prompt"),
-		"rubric":                intoText(&s.Rubric, "rubric"),
-		"examples":              d.intoExamples(&s.Examples),
-		"response_format":       intoText(&s.ResponseFormat, "response_format"),
-		"temperature":           intoNumber(&s.Temperature, "temperature"),
-		"top_p":                 intoNumber(&s.TopP, "top_p"),
-		"seed":                  intoInt(&s.Seed, "seed"),
-		"max_tokens":            intoInt(&s.MaxTokens, "max_tokens"),
-		"max_completion_tokens": intoInt(&s.MaxCompletion, "max_completion_tokens"),
-		"timeout":               intoDuration(&set.Timeout, "timeout"),
-		"context_tokens":        intoInt(&context, "context_tokens"),
-		"extra":                 intoExtra(&s.Extra),
-	}
-	for name, set := range members {
-		members[name] = note(name, set)
-	}
-	if err := mapping(block, "llm", members); err != nil {
-		return err
-	}
-	if context != nil {
-		set.ContextTokens = *context
-	}
-	if set.KeyEnv != "" && !variableName.MatchString(set.KeyEnv) {
-		return at(places["api_key_env"], "api_key_env is not the name of an environment variable").WithHint("name the variable that holds the key, for instance OPENAI_API_KEY; never write the key itself here")
-	}
-	if set.KeyEnv != "" && !keyVariable.MatchString(set.KeyEnv) {
-		return at(places["api_key_env"], "api_key_env names %s, which a judge may not send", set.KeyEnv).
-			WithHint("a judge's endpoint gets what this variable holds, so only names that end in _API_KEY or begin with ASSAY_JUDGE_ are taken; put the key into such a variable")
-	}
-	if set.BaseURL == "" {
-		return at(block, "the llm block has no base_url").WithHint("for instance https://api.openai.com/v1 or http://localhost:8000/v1")
-	}
-	logical, err := llm.LogicalEndpoint(set.BaseURL)
-	if err == nil {
-		set.BaseURL = logical
-		if s.Endpoint == "" {
-			s.Endpoint = logical
-		}
-		err = s.Complete(def)
-	}
-	if err != nil {
-		place := block
-		var e *assay.Error
-		if errors.As(err, &e) && places[e.Details[llm.DetailField]] != nil {
-			place = places[e.Details[llm.DetailField]]
-		}
-		return within(place, err)
-	}
-	d.spec, d.settings, d.alias = s, set, llm.Alias(s.Model)
-	return nil
-}
-
-func (d *draft) intoExamples(to *[]llm.Example) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		return each(n, "examples", "begin each with `- session: |`", func(n *yaml.Node) error {
-			var e llm.Example
-			err := mapping(n, "an example", fields{
-				"session": intoText(&e.Session, "session"),
-				"answer": func(n *yaml.Node) error {
-					names := make([]string, len(d.criteria))
-					for i, c := range d.criteria {
-						names[i] = c.Name
-					}
-					if n.Kind == yaml.MappingNode {
-						for i := 0; i < len(n.Content); i += 2 {
-							if key := n.Content[i]; !slices.Contains(names, key.Value) {
-								return at(key, "the answer of an example names %.60q, which is not a criterion%s", key.Value, judge.Nearest(key.Value, names)).WithHint("the criteria are %s", strings.Join(names, ", "))
-							}
-						}
-					}
-					var err error
-					e.Answer, err = toJSON(n)
-					return err
-				},
-			})
-			if err == nil && (strings.TrimSpace(e.Session) == "" || e.Answer == nil) {
-				err = at(n, "an example needs a session and an answer").WithHint("write both, or drop the example")
-			}
-			*to = append(*to, e)
-			return err
-		})
-	}
-}
-
-func intoExtra(to *map[string]json.RawMessage) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		raw, err := toJSON(n)
-		if err == nil && json.Unmarshal(raw, to) != nil {
-			err = at(n, "extra must be a mapping").WithHint("it holds further parameters of the request, for instance `reasoning_effort: low`")
-		}
-		return err
-	}
-}
 
 // toJSON writes a YAML value as JSON, with sorted keys.
 func toJSON(n *yaml.Node) (json.RawMessage, error) {

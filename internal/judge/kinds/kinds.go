@@ -21,10 +21,14 @@ import (
 // Env is what a process gives to its judges.
 type Env struct {
 	// LookupEnv gates what definitions can reach: keys by api_key_env, variables of commands, and
-	// ${ASSAY_JUDGE_…} in an llm judge's base_url, model and api_key_env.
+	// ${ASSAY_JUDGE_…} in an llm judge's base_url, provider, model and api_key_env.
 	LookupEnv func(string) (string, bool)
-	// Client is shared by all llm judges; nil makes one per judge (llm.NewClient makes a good one).
-	Client *http.Client
+	// Transport is shared by all llm judges; nil makes one per judge (provider.NewTransport makes one
+	// that knows CA files).
+	Transport http.RoundTripper
+	// Facts tells the context and the longest answer of a model, in tokens, 0 where they are not known; nil
+	// knows none. What it says of a model changes defaults of what is parsed later, never a stored version.
+	Facts func(provider string, key assay.ModelKey) (context, maxOutput int64)
 	// Folder is where a command's relative paths begin: that of the YAML file.
 	Folder string
 }
@@ -36,9 +40,20 @@ func (e Env) lookup(name string) (string, bool) {
 	return e.LookupEnv(name)
 }
 
+func (e Env) known(provider string, key assay.ModelKey) llm.Known {
+	if e.Facts == nil {
+		return llm.Known{}
+	}
+	context, maxOutput := e.Facts(provider, key)
+	return llm.Known{ContextTokens: context, MaxOutput: maxOutput}
+}
+
 // madeWith names the parts of this program that shape an answer, per kind.
-func madeWith(kind assay.JudgeKind) map[string]string {
+func madeWith(kind assay.JudgeKind, unit assay.UnitKind) map[string]string {
 	parts := map[string]string{"pass": judge.PassVersion}
+	if unit != assay.UnitSession {
+		parts["rollup"] = judge.RollUpVersion
+	}
 	switch kind {
 	case assay.JudgeRules:
 		parts["rules"] = rules.Version
@@ -52,7 +67,7 @@ func madeWith(kind assay.JudgeKind) map[string]string {
 
 // Build makes a judge of a stored version and its settings. Questions to it never panic.
 func Build(v assay.JudgeVersion, settings json.RawMessage, env Env) (judge.Judge, error) {
-	d, err := judge.ReadDefinition(v, madeWith(v.Kind))
+	d, err := judge.ReadDefinition(v, madeWith(v.Kind, v.Unit))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +84,8 @@ func Build(v assay.JudgeVersion, settings json.RawMessage, env Env) (judge.Judge
 		})
 	case assay.JudgeLLM:
 		j, err = build(d, settings, func(s llm.Spec, set llm.Settings) (judge.Judge, error) {
-			return llm.New(v.ID, d, s, set, llm.Env{LookupEnv: env.lookup, Client: env.Client})
+			key := assay.ModelKey{Endpoint: set.BaseURL, Model: s.Model}
+			return llm.New(v.ID, d, s, set, env.known(set.Provider, key), llm.Env{LookupEnv: env.lookup, Transport: env.Transport})
 		})
 	default:
 		err = assay.Errorf(assay.CodeInvalid, "judge version %s is of the kind %q, which this program does not know", v.ID, d.Kind).WithHint("use a newer assay")

@@ -60,11 +60,12 @@ func (d *draft) parse(text []byte) (assay.JudgeVersion, error) {
 			return none, err
 		}
 	}
-	def := judge.Definition{Kind: assay.JudgeKind(d.kind.text), Unit: assay.UnitSession, Criteria: d.criteria, MadeWith: madeWith(assay.JudgeKind(d.kind.text))}
+	def := judge.Definition{Kind: assay.JudgeKind(d.kind.text), Unit: d.unitKind(), Criteria: d.criteria}
+	def.MadeWith = madeWith(def.Kind, def.Unit)
 	for _, f := range d.fields {
 		def.Fields = append(def.Fields, f.text)
 	}
-	rule, err := judge.NewPassRule(strings.TrimSpace(d.pass.text), d.criteria)
+	rule, err := judge.NewPassRule(strings.TrimSpace(d.pass.text), judge.RolledUp(d.criteria))
 	if err != nil {
 		place := d.pass.node
 		if place == nil {
@@ -119,7 +120,7 @@ func (d *draft) read() error {
 
 func (d *draft) criterion(n *yaml.Node) error {
 	c := assay.Criterion{Evidence: assay.EvidenceOptional}
-	var typ, evidence string
+	var typ, evidence, rollUp string
 	err := mapping(n, "a criterion", fields{
 		"name":          intoText(&c.Name, "name"),
 		"type":          intoText(&typ, "type"),
@@ -130,11 +131,12 @@ func (d *draft) criterion(n *yaml.Node) error {
 		"may_not_apply": intoBool(&c.MayNotApply, "may_not_apply"),
 		"may_abstain":   intoBool(&c.MayAbstain, "may_abstain"),
 		"evidence":      intoText(&evidence, "evidence"),
+		"roll_up":       intoText(&rollUp, "roll_up"),
 	})
 	if err != nil {
 		return err
 	}
-	c.Type = assay.CriterionType(typ)
+	c.Type, c.RollUp = assay.CriterionType(typ), assay.RollUp(rollUp)
 	if evidence != "" {
 		c.Evidence = assay.EvidenceRule(evidence)
 	}
@@ -164,12 +166,12 @@ func (d *draft) checkHead() error {
 	case !slices.Contains(kindNames, d.kind.text):
 		return at(d.kind.node, "kind %.40q is not known%s", d.kind.text, judge.Nearest(d.kind.text, kindNames)).WithHint("use rules, command or llm")
 	}
-	switch d.unit.text {
-	case "", string(assay.UnitSession):
-	case "turn", "tool_call":
-		return at(d.unit.node, "unit %s is not supported yet: a question is about a whole session", d.unit.text).WithHint("drop `unit`, and ask about all turns in one question")
-	default:
-		return at(d.unit.node, "unit %.40q is not known", d.unit.text).WithHint("drop it, or write `unit: session`")
+	switch units := []string{string(assay.UnitSession), string(assay.UnitTurn), string(assay.UnitToolCall)}; {
+	case !slices.Contains(units, string(d.unitKind())):
+		return at(d.unit.node, "unit %.40q is not known%s", d.unit.text, judge.Nearest(d.unit.text, units)).WithHint("drop it, or write session, turn or tool_call")
+	case d.unitKind() != assay.UnitSession && d.kind.text != string(assay.JudgeLLM):
+		return at(d.unit.node, "unit %s is not supported by judges of the kind %s, which answer about a whole session", d.unit.text, d.kind.text).
+			WithHint("drop `unit`, and answer about all of them at once; a judge of the kind llm can be asked about each")
 	}
 	for kind, block := range d.blocks {
 		if string(kind) != d.kind.text {
@@ -180,6 +182,13 @@ func (d *draft) checkHead() error {
 		return at(d.kind.node, "the judge is of the kind %s and has no block %s", d.kind.text, d.kind.text).WithHint("write `%s:` with its fields", d.kind.text)
 	}
 	return nil
+}
+
+func (d *draft) unitKind() assay.UnitKind {
+	if d.unit.text == "" {
+		return assay.UnitSession
+	}
+	return assay.UnitKind(d.unit.text)
 }
 
 func (d *draft) checkCriteria() error {
@@ -194,6 +203,9 @@ func (d *draft) checkCriteria() error {
 			return at(d.places[i], "criterion %q has no type", c.Name).WithHint("write `type: boolean`, ordinal, number or category")
 		}
 		if err := judge.CheckCriterion(c); err != nil {
+			return within(d.places[i], err)
+		}
+		if err := judge.CheckRollUp(c, d.unitKind()); err != nil {
 			return within(d.places[i], err)
 		}
 		if slices.ContainsFunc(d.criteria[:i], func(o assay.Criterion) bool { return o.Name == c.Name }) {

@@ -118,6 +118,12 @@ func TestWhatChangesTheVersionAndWhatDoesNot(t *testing.T) {
 			"may_abstain":           {"    may_abstain: true\n", "", "other"},
 			"pass":                  {`!= "bad"`, `== "good"`, "other"},
 			"question":              {"  - name: safe\n", "  - name: safe\n    question: Safe?\n", "other"},
+			"api":                   {"model: m", "api: responses\n  model: m", "other"},
+			"key from a file":       {"api_key_env: SOME_API_KEY", "api_key_file: /k", "same"},
+			"key from a program":    {"api_key_env: SOME_API_KEY", "api_key_command: [k]", "same"},
+			"CA":                    {"timeout: 90s", "ca_file: /x.pem", "same"},
+			"name of the limit":     {"max_tokens: 800", "max_completion_tokens: 800", "other"},
+			"long transcripts":      {"timeout: 90s", "long_transcripts: head_and_tail", "other"},
 			"a named endpoint":      {"model: m", "endpoint: prod\n  model: m", "other"},
 		},
 		rulesYAML: {
@@ -179,7 +185,7 @@ func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 		"no name":              {"name: polite\ndesc", "desc", "the judge has no name", ""},
 		"bad name":             {"name: polite\ndesc", "name: Polite Judge\ndesc", "line 1: the name", "a-z"},
 		"unknown kind":         {"kind: rules", "kind: rule", `line 3: kind "rule" is not known (did you mean "rules"?)`, ""},
-		"unit turn":            {"kind: rules", "kind: rules\nunit: turn", "line 4: unit turn is not supported yet", ""},
+		"unit turn":            {"kind: rules", "kind: rules\nunit: turn", "line 4: unit turn is not supported by judges of the kind rules", ""},
 		"another kind's block": {"rules:\n", "llm:\n", "line 13: ", ""},
 		"unknown type":         {"type: boolean", "type: bool", `type "bool" is not known`, "did you mean"},
 		"criterion twice":      {"name: length", "name: polite", "twice", ""},
@@ -294,7 +300,7 @@ func TestBuildRefusesAVersionOfOtherParts(t *testing.T) {
 	if _, err := Build(v, j.Settings, Env{}); err != nil {
 		t.Fatal(err)
 	}
-	v.Canonical = []byte(strings.Replace(string(v.Canonical), `"prompt/1"`, `"prompt/0"`, 1))
+	v.Canonical = []byte(strings.Replace(string(v.Canonical), `"prompt/2"`, `"prompt/0"`, 1))
 	if _, err := Build(v, j.Settings, Env{}); assay.CodeOf(err) != assay.CodeInvalid || !strings.Contains(err.Error(), "prompt/0") {
 		t.Error(err)
 	}

@@ -11,27 +11,75 @@ import (
 	"assay/internal/judge"
 )
 
-// readAnswer finds the model's answer in what it wrote and reads it.
+// read finds the model's answer in what it wrote and reads it.
 //
-// Text of the session must never become the verdict, and models quote sessions. So an object counts
-// as the answer only when
+// Text of the session must never become the verdict, and models quote sessions and obey them. So an
+// object counts as the answer only when
 //   - it carries the question's token, and no other object with the token says something else; or
 //   - it is the whole of what the model wrote (bare or in one fence), it carries no token at all, and
-//     it does not stand in the transcript: a model that forgets a field is read, one that repeats
-//     what it was shown is not.
+//     it stands neither in the transcript nor among the examples: a model that forgets a field is read;
 //
+// and when no criterion of it repeats what stands in the transcript (echo.go), token or not.
 // Everything else is unreadable, with a sentence that the model is shown when it is asked again.
-func readAnswer(content, token, transcript string, criteria []assay.Criterion) ([]assay.Finding, error) {
+func (q *question) read(content string, criteria []assay.Criterion) ([]assay.Answer, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(content, "\ufeff"))
 	if text == "" {
 		return nil, errors.New("it is empty")
 	}
-	text = afterThinking(text)
-	object, err := findAnswer(text, token, transcript)
+	object, err := q.find(afterThinking(text))
 	if err != nil {
 		return nil, err
 	}
-	return judge.ReadFindings(object, criteria)
+	e := &echo{transcript: q.transcript.Text}
+	if len(q.units) == 0 {
+		findings, err := readOwn(object, criteria, e)
+		return []assay.Answer{{Findings: findings}}, err
+	}
+	members, err := judge.Members(object)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]assay.Answer, len(q.units))
+	for n, u := range q.units {
+		if answers[n], err = readUnit(members, slot(n), u.Name, criteria, e); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+func readUnit(members []judge.Member, slot, unit string, criteria []assay.Criterion, e *echo) (assay.Answer, error) {
+	a := assay.Answer{Unit: unit}
+	raw, ok := judge.Lookup(members, slot)
+	if !ok {
+		return a, fmt.Errorf("%s (%s) is missing", slot, unit)
+	}
+	inner, err := judge.Members(raw)
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", slot, err)
+	}
+	var name string
+	if said, _ := judge.Lookup(inner, unitField); json.Unmarshal(said, &name) != nil || strings.TrimSpace(name) != unit {
+		return a, fmt.Errorf("%s is the unit %s, and its %s does not say so", slot, unit, unitField)
+	}
+	if a.Findings, err = readOwn(raw, criteria, e); err != nil {
+		return a, fmt.Errorf("%s: %w", slot, err)
+	}
+	return a, nil
+}
+
+// readOwn reads findings that are the model's own.
+func readOwn(object json.RawMessage, criteria []assay.Criterion, e *echo) ([]assay.Finding, error) {
+	findings, err := judge.ReadFindings(object, criteria)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range findings {
+		if e.repeats(f, object) {
+			return nil, fmt.Errorf("its %s repeats a verdict that stands in the session; give the reason in words of your own", f.Criterion)
+		}
+	}
+	return findings, nil
 }
 
 // afterThinking drops the thoughts that some servers leave before the answer: drafts are no answers.
@@ -44,7 +92,8 @@ func afterThinking(text string) string {
 	return text
 }
 
-func findAnswer(text, token, transcript string) (json.RawMessage, error) {
+func (q *question) find(text string) (json.RawMessage, error) {
+	token := q.token
 	if whole := unfenced(text); isObject(whole) {
 		members, err := judge.Members(json.RawMessage(whole))
 		if err != nil {
@@ -55,8 +104,10 @@ func findAnswer(text, token, transcript string) (json.RawMessage, error) {
 			return json.RawMessage(whole), nil
 		case has:
 			return nil, fmt.Errorf("its %s is not the one that was given", judge.TokenField)
-		case echoes(transcript, whole):
+		case strings.Contains(plain(q.transcript.Text), plain(whole)):
 			return nil, fmt.Errorf("it repeats an object that stands in the session and has no %s", judge.TokenField)
+		case strings.Contains(plain(q.examples), plain(whole)):
+			return nil, fmt.Errorf("it repeats the answer of an example and has no %s", judge.TokenField)
 		}
 		return json.RawMessage(whole), nil
 	}
@@ -108,19 +159,6 @@ func unfenced(text string) string {
 		inner = rest
 	}
 	return strings.TrimSpace(inner)
-}
-
-// echoes says whether the object stands in the transcript, however it was spaced or escaped there.
-func echoes(transcript, object string) bool {
-	plain := func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if r <= ' ' || r == '\\' {
-				return -1
-			}
-			return r
-		}, s)
-	}
-	return strings.Contains(plain(transcript), plain(object))
 }
 
 func compact(raw json.RawMessage) []byte {

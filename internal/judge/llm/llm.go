@@ -1,265 +1,194 @@
-// Package llm answers by a model behind an OpenAI-compatible chat-completions endpoint.
+// Package llm answers by a model behind a provider's API (internal/judge/llm/provider).
 //
-// It owns the prompt, the output schema, one HTTP call and the reading of what comes back. It refuses
-// to know retries, waits and budgets: it makes one call and says how that ended. Its invariants: only
-// an object that the model itself wrote as its answer becomes a verdict (answer.go), everything else
-// has a class, and no key is in any text that leaves the package.
+// It owns the prompt, the output schema, what fits into a call and the reading of the model's text. It
+// refuses to know protocols, keys, retries, waits and prices: it drafts one call, weighs it, makes it
+// and says how that ended. Its invariants: only an object that the model itself wrote as its answer
+// becomes a verdict (answer.go, echo.go), and everything else has a class.
+//
+//	Draft ──no body, too long, nothing to ask──► Ended: no call
+//	  │
+//	Load, Seen          (budgets and limits look at them; nothing has left)
+//	  │
+//	Send ──provider──► class
+//	  │
+//	text ──► object with the token ──► findings ──► no echo of the session ──► quotes looked up
+//	  │
+//	  ├─ units are left ──► their answers, Left > 0
+//	  └─ none is ─────────► their answers rolled up, the pass rule
 package llm
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
-	"strings"
+	"sync"
 	"time"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"assay/internal/assay"
 	"assay/internal/judge"
+	"assay/internal/judge/llm/provider"
 )
 
 // Env is what this process gives.
 type Env struct {
 	LookupEnv func(string) (string, bool)
-	Client    *http.Client // shared by all judges, see NewClient
+	Transport http.RoundTripper // shared by all judges, best a provider.Transport; nil makes one
 }
 
-// NewClient makes a client for thousands of calls in flight: connections are kept, none is refused.
-func NewClient() *http.Client {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConns = 0
-	t.MaxIdleConnsPerHost = 1024
-	t.MaxConnsPerHost = 0
-	t.ForceAttemptHTTP2 = true
-	t.WriteBufferSize = 16 << 10 // a short question leaves in one piece
-	t.ResponseHeaderTimeout = 0  // every call has its own deadline
-	return &http.Client{Transport: t}
-}
-
-// Judge asks a model.
+// Judge asks a model. It is Metered.
 type Judge struct {
 	spec     Spec
-	criteria []assay.Criterion
-	pass     *judge.PassRule
-	prompt   prompt
-	params   json.RawMessage
-	size     int // of a request without its transcript, about
-	client   openai.Client
-	key      string
-	keyEnv   string
-	timeout  time.Duration
-	context  int64
+	unit     assay.UnitKind
+	criteria []assay.Criterion // as they are asked
+	pass     *judge.PassRule   // over them as rolled up
+	counter  counter
+	cutter   counter
+	context  int64              // tokens; 0 is not known
+	forms    []func() *compiled // by the number of units in a question
+}
+
+// compiled is all of a call that is the same for all questions with so many units.
+type compiled struct {
+	prompt  prompt
+	client  *provider.Client
+	guess   int64        // tokens of the fixed part, by length
+	counted func() int64 // likewise, by the judge's counter
+	err     error
 }
 
 // New makes a judge ready to be asked. A key that is not there is no error here: each question is
 // answered with bad_credentials, so that the run pauses and can be resumed.
-func New(id assay.Hash, d judge.Definition, s Spec, settings Settings, env Env) (*Judge, error) {
-	pass, err := judge.NewPassRule(d.Pass, d.Criteria)
-	if err != nil {
+func New(id assay.Hash, d judge.Definition, s Spec, settings Settings, known Known, env Env) (*Judge, error) {
+	j := &Judge{spec: s, unit: d.Unit, criteria: d.Criteria, counter: counterOf(s.Model), context: settings.ContextTokens}
+	if j.context == 0 {
+		j.context = known.ContextTokens
+	}
+	var err error
+	if j.pass, err = judge.NewPassRule(d.Pass, judge.RolledUp(d.Criteria)); err != nil {
 		return nil, err
 	}
-	j := &Judge{spec: s, criteria: d.Criteria, pass: pass, timeout: settings.Timeout, context: settings.ContextTokens, keyEnv: settings.KeyEnv}
-	if j.timeout <= 0 {
-		j.timeout = DefaultTimeout
-	}
-	if j.prompt, err = newPrompt(s, id, d.Criteria); err != nil {
+	if j.cutter, err = counterNamed(s.CountedBy, s.Model); err != nil {
 		return nil, err
 	}
-	base, err := LogicalEndpoint(settings.BaseURL)
-	if err != nil {
-		return nil, err
+	if env.Transport == nil {
+		env.Transport = provider.NewTransport()
 	}
-	client := env.Client
-	if client == nil {
-		client = NewClient()
+	settings.API = s.API // what can change an answer is the version's
+	for units := range s.UnitsPerCall + 1 {
+		j.forms = append(j.forms, sync.OnceValue(func() *compiled { return j.compile(id, units, settings.Settings, env) }))
 	}
-	options := []option.RequestOption{option.WithBaseURL(base), option.WithHTTPClient(client), option.WithMaxRetries(0)}
-	if j.keyEnv != "" {
-		j.key, _ = env.LookupEnv(j.keyEnv)
-		j.key = strings.TrimSpace(j.key)
-		options = append(options, option.WithAPIKey(j.key))
+	return j, j.forms[s.UnitsPerCall]().err
+}
+
+func (j *Judge) compile(id assay.Hash, units int, settings provider.Settings, env Env) *compiled {
+	c := &compiled{}
+	if c.prompt, c.err = newPrompt(j.spec, id, answerForm{j.criteria, units}); c.err != nil {
+		return c
 	}
-	// Not openai.NewClient: that would read OPENAI_* from this process's environment.
-	j.client = openai.Client{Options: options}
-	if j.params, err = parameters(s); err != nil {
-		return nil, err
-	}
-	j.size = len(j.params) + 1<<10
-	for _, x := range j.prompt.parts {
-		j.size += len(x.text)
-	}
-	return j, nil
+	fixed := c.prompt.fixed()
+	c.guess = byLength(fixed)
+	c.counted = sync.OnceValue(func() int64 { return j.counter.count(fixed) })
+	c.client, c.err = provider.New(settings, j.spec.params(c.prompt.schema), c.prompt.system, c.prompt.user, provider.Env{LookupEnv: env.LookupEnv, Transport: env.Transport})
+	return c
 }
 
 func (j *Judge) NeedsBody() bool { return true }
 
-// Close leaves the client alone: it is shared.
+// Close leaves the transport alone: it is shared.
 func (j *Judge) Close() error { return nil }
+
+// Model is what the calls go to.
+func (j *Judge) Model() assay.ModelKey { return j.form(0).client.Key() }
+
+// Provider names the provider as OpenTelemetry does.
+func (j *Judge) Provider() string { return j.form(0).client.Name() }
+
+// form is what is compiled for so many units; 0 stands for the most.
+func (j *Judge) form(units int) *compiled {
+	if units == 0 {
+		units = j.spec.UnitsPerCall
+	}
+	return j.forms[units]()
+}
 
 // Ask makes at most one call.
 func (j *Judge) Ask(ctx context.Context, q judge.Question) judge.Reply {
-	var r judge.Reply // CallAt stays zero when no call leaves
-	j.ask(ctx, q, &r)
-	if r.EndedAt.IsZero() {
-		r.EndedAt = time.Now()
+	d := j.Draft(q)
+	if d.Ended != nil {
+		return *d.Ended
 	}
-	r.Error, r.Raw = j.mask(r.Error), j.mask(r.Raw)
-	return r
+	return d.Send(ctx)
 }
 
-func (j *Judge) ask(ctx context.Context, q judge.Question, r *judge.Reply) {
-	if q.Session == nil {
-		r.Class, r.Error = assay.ClassSessionMissing, "the session's body is not there"
-		return
+// Draft makes everything of a call but the call. It keeps of the session what was said and what is
+// shown; quotes are looked up in the former when the answer is there.
+func (j *Judge) Draft(q judge.Question) judge.Draft {
+	asked, ended := j.question(q)
+	if ended != nil {
+		ended.EndedAt = time.Now()
+		return judge.Draft{Ended: ended}
 	}
-	if j.keyEnv != "" && j.key == "" {
-		r.Class, r.Error = assay.ClassBadCredentials, fmt.Sprintf("the environment variable %s, which should hold the key, is not set where the runs are driven", j.keyEnv)
-		return
+	c := j.form(len(asked.units))
+	if c.err != nil {
+		return judge.Draft{Ended: &judge.Reply{Class: assay.ClassJudgeError, Error: c.err.Error(), EndedAt: time.Now()}}
 	}
-	asked := j.prompt.ask(q.Session, j.spec.Transcript, q.Repeat)
-	if j.tooLong(asked, r) {
-		return
+	values := []string{asked.transcript.Text, token(c.prompt.version, asked.transcript.Boundary, q.Repeat, asked.units), unitLines(asked.units)}
+	asked.token = values[tokenValue-1]
+	asked.examples = c.prompt.examples
+	var more *provider.Again
+	var extra string
+	if q.Unreadable != nil {
+		more = &provider.Again{Answer: c.client.Content(q.Unreadable.Raw), Why: again(asked.token, q.Unreadable.Error)}
+		extra = more.Answer + more.Why
 	}
-	content, ok := j.call(ctx, j.requestBody(asked, q.Unreadable), r)
-	if !ok {
-		return
+	body := c.client.Body(values, more)
+	d := judge.Draft{Load: j.load(c, body, values, extra), Asked: max(1, len(asked.units)), Left: asked.left, Request: func() []byte { return body }}
+	if why := j.tooLong(d.Load); why != "" {
+		return judge.Draft{Ended: &judge.Reply{Class: assay.ClassContextTooLong, Error: why, EndedAt: time.Now()}}
 	}
-	findings, err := readAnswer(content, asked.token, asked.transcript, j.criteria)
+	sum := sha256.Sum256([]byte(asked.transcript.Text))
+	d.Seen = judge.Seen{Hash: assay.Hash(hex.EncodeToString(sum[:])), Text: asked.transcript.Text, Cut: asked.transcript.Cut}
+	d.Send = func(ctx context.Context) judge.Reply {
+		content, r := c.client.Send(ctx, body)
+		if r.Class == assay.ClassNone {
+			j.answered(asked, content, &r)
+		}
+		return r
+	}
+	return d
+}
+
+// answered reads the model's text.
+func (j *Judge) answered(q *question, content string, r *judge.Reply) {
+	answers, err := q.read(content, j.criteria)
 	if err != nil {
-		r.Class, r.Error = assay.ClassMalformed, unread+err.Error()
+		r.Class, r.Error = assay.ClassMalformed, provider.Unread+err.Error()
 		return
 	}
-	for i := range findings {
-		findings[i].Evidence = judge.Verify(q.Session, findings[i].Evidence)
-	}
-	answer, err := j.pass.Answer(findings)
-	if err != nil {
-		r.Class, r.Error = assay.ClassJudgeError, err.Error()
-		return
-	}
-	r.Answers = []assay.Answer{answer}
-}
-
-// unread begins the error of an answer that could not be read.
-const unread = "the answer could not be read: "
-
-// tooLong refuses, before anything is paid, a prompt that cannot fit.
-func (j *Judge) tooLong(q question, r *judge.Reply) bool {
-	if j.context <= 0 {
-		return false
-	}
-	need := j.prompt.estimate(q)
-	answer := int64(0)
-	if j.spec.MaxTokens != nil {
-		answer = *j.spec.MaxTokens
-	} else if j.spec.MaxCompletion != nil {
-		answer = *j.spec.MaxCompletion
-	}
-	if need+answer <= j.context {
-		return false
-	}
-	r.Class = assay.ClassContextTooLong
-	r.Error = fmt.Sprintf("the prompt has about %d tokens (estimated from its length) and the answer may have %d, more than the %d of context_tokens; nothing was sent", need, answer, j.context)
-	return true
-}
-
-// maxBody bounds a response: a chat completion is a few kilobytes.
-const maxBody = 8 << 20
-
-// received is a response as it came, read whole.
-type received struct {
-	status int
-	header http.Header
-	body   []byte
-	err    error // reading stopped
-	over   bool  // it is longer than maxBody
-}
-
-// call makes the request. What the SDK makes of the response is not used: it cannot read half of what
-// real servers answer. It brings the request, its authorization and its transport.
-func (j *Judge) call(ctx context.Context, body []byte, r *judge.Reply) (content string, ok bool) {
-	limited, cancel := context.WithTimeoutCause(ctx, j.timeout, errDeadline)
-	defer cancel()
-	var got *received
-	var ignored []byte
-	r.CallAt = time.Now()
-	err := j.client.Post(limited, "chat/completions", body, &ignored, option.WithMiddleware(
-		func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			// The SDK's own wrapper hides from net/http that the body is in memory, which then sends the
-			// header in a packet of its own.
-			req.Body = io.NopCloser(bytes.NewReader(body))
-			for name := range req.Header {
-				if strings.HasPrefix(name, "X-Stainless-") {
-					delete(req.Header, name) // what machine this is concerns no endpoint
-				}
-			}
-			resp, err := next(req)
-			if err != nil {
-				return resp, err
-			}
-			got = receive(resp)
-			resp.Body = http.NoBody
-			return resp, nil
-		}))
-	r.EndedAt = time.Now()
-	switch {
-	case got != nil && got.err == nil:
-		return j.answered(got, r)
-	case ctx.Err() != nil:
-		r.Class, r.Error = assay.ClassAborted, "the call was cut because the question was withdrawn"
-	case errors.Is(context.Cause(limited), errDeadline):
-		r.Class, r.Error = assay.ClassTimeout, fmt.Sprintf("the endpoint did not answer within %s", j.timeout)
-	case got != nil:
-		r.HTTPStatus = got.status
-		r.Class, r.Error = assay.ClassNetwork, "the connection broke while the answer came: "+firstLine(innermost(got.err).Error())
-	case err == nil:
-		r.Class, r.Error = assay.ClassNetwork, "the call brought no response"
-	default:
-		r.Class, r.Error = broken(err)
-		if r.Class == assay.ClassUnreachable {
-			r.CallAt = time.Time{} // there was no connection: nothing left
+	for i := range answers {
+		for n := range answers[i].Findings {
+			f := &answers[i].Findings[n]
+			f.Evidence = judge.VerifyIn(q.said, f.Evidence)
 		}
 	}
-	return "", false
-}
-
-func receive(resp *http.Response) *received {
-	defer resp.Body.Close()
-	g := &received{status: resp.StatusCode, header: resp.Header}
-	b := bytes.NewBuffer(make([]byte, 0, bytes.MinRead+max(0, min(resp.ContentLength, maxBody))))
-	_, g.err = b.ReadFrom(io.LimitReader(resp.Body, maxBody+1))
-	g.body = b.Bytes()
-	g.over = len(g.body) > maxBody
-	return g
-}
-
-func (j *Judge) answered(got *received, r *judge.Reply) (content string, ok bool) {
-	r.HTTPStatus = got.status
-	switch {
-	case got.status >= 200 && got.status < 300 && got.over:
-		r.Class, r.Error, r.Raw = assay.ClassMalformed, fmt.Sprintf("the endpoint's response is longer than %d bytes", maxBody), bounded(string(got.body))
-		return "", false
-	case got.status >= 200 && got.status < 300:
-		return readCompletion(got.body, r)
+	if j.unit == assay.UnitSession {
+		answer, err := j.pass.Answer(answers[0].Findings)
+		if err != nil {
+			r.Class, r.Error = assay.ClassJudgeError, err.Error()
+			return
+		}
+		r.Answers = []assay.Answer{answer}
+		return
 	}
-	p := readProblem(got.status, got.body)
-	r.Class = p.class()
-	r.Error = p.sentence(r.Class)
-	r.Raw = bounded(string(got.body[:min(len(got.body), maxShown)]))
-	r.RetryAfter = retryAfter(got.header, r.EndedAt)
-	return "", false
-}
-
-// mask takes the key out of what a server said about it.
-func (j *Judge) mask(s string) string {
-	if j.key == "" {
-		return s
+	r.Answers, r.Left = answers, q.left
+	if q.left > 0 {
+		return
 	}
-	return strings.ReplaceAll(s, j.key, "[key]")
+	rolled, err := j.rollUp(q.inOrder(answers))
+	if err != nil {
+		*r = judge.Reply{Class: assay.ClassJudgeError, Error: err.Error(), CallAt: r.CallAt, EndedAt: r.EndedAt, HTTPStatus: r.HTTPStatus, Usage: r.Usage, Model: r.Model, RequestID: r.RequestID, Raw: r.Raw, Told: r.Told}
+		return
+	}
+	r.Answers = append(r.Answers, rolled)
 }

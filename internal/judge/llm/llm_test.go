@@ -1,13 +1,8 @@
 package llm
 
 import (
-	"context"
 	"encoding/json"
-	"io"
-	"log"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -18,6 +13,7 @@ import (
 	"assay/internal/assay"
 	"assay/internal/judge"
 	"assay/internal/judge/llm/llmtest"
+	"assay/internal/judge/llm/provider"
 )
 
 func TestMain(m *testing.M) {
@@ -38,26 +34,30 @@ func session(said string) *assay.Session {
 
 type change func(*Spec, *Settings, *judge.Definition)
 
-// ask makes a judge of the endpoint at base.
+// newJudge makes a judge of the endpoint at base.
 func newJudge(t testing.TB, base string, changes ...change) *Judge {
 	t.Helper()
 	d := judge.Definition{Kind: assay.JudgeLLM, Unit: assay.UnitSession, Criteria: resolved}
-	s := Spec{Model: "m-1", Endpoint: base}
-	set := Settings{BaseURL: base, KeyEnv: "KEY", Timeout: 10 * time.Second}
+	s := Spec{Model: "m-1"}
+	set := Settings{Settings: provider.Settings{BaseURL: base, KeyEnv: "KEY", Timeout: 10 * time.Second}}
 	for _, c := range changes {
 		c(&s, &set, &d)
 	}
-	if err := s.Complete(d); err != nil {
+	var err error
+	if set.Settings, err = set.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	client := NewClient()
-	t.Cleanup(client.CloseIdleConnections)
-	j, err := New("version-1", d, s, set, Env{LookupEnv: func(n string) (string, bool) {
+	if err := s.Complete(d, set, Known{}); err != nil {
+		t.Fatal(err)
+	}
+	transport := provider.NewTransport()
+	t.Cleanup(transport.CloseIdleConnections)
+	j, err := New("version-1", d, s, set, Known{}, Env{LookupEnv: func(n string) (string, bool) {
 		if n != "KEY" {
 			return "", false
 		}
 		return secret, true
-	}, Client: client})
+	}, Transport: transport})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,80 +65,6 @@ func newJudge(t testing.TB, base string, changes ...change) *Judge {
 }
 
 var yes = map[string]any{"resolved": llmtest.Finding{Value: true, Reason: "done", Quotes: []string{"It is  done."}}}
-
-func TestEveryClassOverHTTP(t *testing.T) {
-	date := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
-	problem := llmtest.Problem
-	for name, tc := range map[string]struct {
-		step  llmtest.Step
-		class assay.Class
-		says  string
-		wait  time.Duration
-	}{
-		"verdict":                     {llmtest.Verdict(yes), "", "", 0},
-		"fenced":                      {llmtest.Fenced(yes), "", "", 0},
-		"content as parts":            {llmtest.Status(200, `{"choices":[{"finish_reason":"stop","message":{"content":[{"type":"text","text":"{\"resolved\":{\"value\":true}}"}]}}]}`), "", "", 0},
-		"garbage":                     {llmtest.Garbage(), assay.ClassMalformed, "no JSON object", 0},
-		"empty":                       {llmtest.Empty(), assay.ClassMalformed, "it is empty", 0},
-		"no choices":                  {llmtest.Status(200, `{"choices":[]}`), assay.ClassMalformed, "no choices", 0},
-		"page with status 200":        {llmtest.Status(200, "<html><body>Sign in</body></html>", "Content-Type", "text/html"), assay.ClassMalformed, "not a chat completion", 0},
-		"JSON of another kind":        {llmtest.Status(200, `"ok"`), assay.ClassMalformed, "not a chat completion", 0},
-		"empty body":                  {llmtest.Status(200, ""), assay.ClassMalformed, "not a chat completion", 0},
-		"refusal":                     {llmtest.Refusal("I cannot help with that."), assay.ClassRefused, "I cannot help", 0},
-		"length":                      {llmtest.Truncated(yes), assay.ClassTruncated, "max_tokens", 0},
-		"content filter":              {llmtest.Filtered(), assay.ClassContentFiltered, "filter", 0},
-		"moderation as 403":           {problem(403, "", "", "Input was flagged by moderation"), assay.ClassContentFiltered, "flagged", 0},
-		"content filter as 400":       {problem(400, "invalid_request_error", "content_filter", "The response was filtered"), assay.ClassContentFiltered, "filtered", 0},
-		"unauthorized":                {llmtest.BadKey(secret), assay.ClassBadCredentials, "[key]", 0},
-		"forbidden":                   {problem(403, "", "", "Country not supported"), assay.ClassBadCredentials, "Country", 0},
-		"no model":                    {llmtest.NoModel(), assay.ClassModelMissing, "does not exist", 0},
-		"no model at ollama":          {llmtest.Status(404, `{"error":{"message":"model \"m\" not found, try pulling it first","type":"api_error","code":null}}`), assay.ClassModelMissing, "pulling", 0},
-		"no model at vllm":            {llmtest.Status(404, `{"object":"error","message":"The model `+"`m`"+` does not exist.","type":"NotFoundError","code":404}`), assay.ClassModelMissing, "does not exist", 0},
-		"no model as 400":             {problem(400, "", "", "m is not a valid model ID"), assay.ClassModelMissing, "", 0},
-		"wrong path":                  {llmtest.Status(404, `{"detail":"Not Found"}`), assay.ClassUnreachable, "base_url", 0},
-		"wrong path with a page":      {llmtest.Status(404, "<html>nginx</html>", "Content-Type", "text/html"), assay.ClassUnreachable, "404", 0},
-		"rate limited":                {llmtest.RateLimited(2 * time.Second), assay.ClassRateLimited, "Rate limit", 2 * time.Second},
-		"rate limited in ms":          {problem(429, "requests", "rate_limit_exceeded", "slow down", "Retry-After-Ms", "1500", "Retry-After", "60"), assay.ClassRateLimited, "", 1500 * time.Millisecond},
-		"rate limited until a date":   {problem(429, "", "", "slow down", "Retry-After", date), assay.ClassRateLimited, "", 85 * time.Second},
-		"rate limited without a word": {llmtest.Status(429, ""), assay.ClassRateLimited, "429", 0},
-		"quota":                       {llmtest.Quota(), assay.ClassQuota, "quota", 0},
-		"daily limit":                 {problem(429, "requests", "rate_limit_exceeded", "Rate limit reached on requests per day (RPD): Limit 200", "Retry-After", "7200"), assay.ClassQuota, "per day", 2 * time.Hour},
-		"payment":                     {llmtest.Status(402, `{"error":{"message":"Insufficient Balance"}}`), assay.ClassQuota, "Balance", 0},
-		"context length":              {llmtest.ContextTooLong(), assay.ClassContextTooLong, "8192", 0},
-		"context length at llama":     {llmtest.Status(400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`), assay.ClassContextTooLong, "", 0},
-		"too large":                   {llmtest.Status(413, "Request Entity Too Large"), assay.ClassContextTooLong, "", 0},
-		"bad parameter":               {problem(400, "invalid_request_error", "unsupported_value", "temperature is not supported with this"), assay.ClassJudgeError, "parameters", 0},
-		"unprocessable":               {llmtest.Status(422, `{"detail":[{"loc":["body","seed"],"msg":"extra fields not permitted"}]}`), assay.ClassJudgeError, "extra fields", 0},
-		"server error":                {llmtest.ServerError(), assay.ClassProviderError, "500", 0},
-		"unavailable":                 {llmtest.Status(503, "upstream down", "Retry-After", "3"), assay.ClassProviderError, "upstream down", 3 * time.Second},
-		"overloaded":                  {llmtest.Status(529, `{"error":{"type":"overloaded_error","message":"Overloaded"}}`), assay.ClassProviderError, "Overloaded", 0},
-		"request timeout":             {llmtest.Status(408, ""), assay.ClassProviderError, "408", 0},
-		"error with status 200":       {llmtest.Status(200, `{"error":{"code":429,"message":"Provider returned error"}}`), assay.ClassRateLimited, "Provider", 0},
-		"cut":                         {llmtest.Cut(), assay.ClassNetwork, "broke", 0},
-		"cut in the body":             {llmtest.CutBody(), assay.ClassNetwork, "while the answer came", 0},
-		"too long":                    {llmtest.Text(strings.Repeat("x", maxBody+1)), assay.ClassMalformed, "longer than", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.New(t, llmtest.Always(tc.step))
-			r := newJudge(t, server.BaseURL).Ask(t.Context(), judge.Question{Session: session("please")})
-			if r.Class != tc.class || !strings.Contains(r.Error, tc.says) || (r.Class == "") != (len(r.Answers) == 1) {
-				t.Fatalf("class %q error %q answers %+v", r.Class, r.Error, r.Answers)
-			}
-			if r.Class != "" && r.Error == "" || strings.Contains(r.Error+r.Raw, secret) {
-				t.Errorf("error %q raw %q", r.Error, r.Raw)
-			}
-			if r.RetryAfter < tc.wait || r.RetryAfter > tc.wait+6*time.Second {
-				t.Errorf("retry after %s, want %s", r.RetryAfter, tc.wait)
-			}
-			if n := server.Count(); n != 1 {
-				t.Errorf("%d calls for one question", n)
-			}
-			if r.CallAt.IsZero() || r.EndedAt.Before(r.CallAt) {
-				t.Errorf("times %s %s", r.CallAt, r.EndedAt)
-			}
-		})
-	}
-}
 
 func TestWhatAVerdictHolds(t *testing.T) {
 	server := llmtest.New(t, llmtest.Always(llmtest.Verdict(yes)))
@@ -149,57 +75,6 @@ func TestWhatAVerdictHolds(t *testing.T) {
 	}
 	if r.HTTPStatus != 200 || r.Model != "m-1-2025-01-01" || r.Fingerprint != "fp_test" || !r.Usage.Known || r.Usage.Input == 0 || r.Usage.Cached != 16 || r.Usage.Output == 0 || r.Usage.Reasoning != 4 || !strings.Contains(r.Raw, "answer_token") {
 		t.Errorf("%+v", r)
-	}
-}
-
-func TestDeadlineAndCancel(t *testing.T) {
-	for name, step := range map[string]llmtest.Step{"hang": llmtest.Hang(), "hang in the body": llmtest.HangBody()} {
-		t.Run(name, func(t *testing.T) {
-			arrived := make(chan struct{}, 8)
-			server := llmtest.New(t, func(*llmtest.Request) llmtest.Step { arrived <- struct{}{}; return step })
-			j := newJudge(t, server.BaseURL, func(_ *Spec, s *Settings, _ *judge.Definition) { s.Timeout = 30 * time.Millisecond })
-			if r := j.Ask(t.Context(), judge.Question{Session: session("x")}); r.Class != assay.ClassTimeout || !strings.Contains(r.Error, "30ms") {
-				t.Errorf("%+v", r)
-			}
-			<-arrived
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() { <-arrived; cancel() }()
-			j = newJudge(t, server.BaseURL)
-			if r := j.Ask(ctx, judge.Question{Session: session("x")}); r.Class != assay.ClassAborted {
-				t.Errorf("%+v", r)
-			}
-			// A deadline of the caller is not the judge's.
-			short, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			defer stop()
-			if r := j.Ask(short, judge.Question{Session: session("x")}); r.Class != assay.ClassAborted {
-				t.Errorf("%+v", r)
-			}
-		})
-	}
-}
-
-func TestUnreachableEndpoints(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := "http://" + listener.Addr().String() + "/v1"
-	listener.Close()
-	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
-	secure.StartTLS()
-	defer secure.Close()
-	plain := llmtest.New(t, llmtest.Always(llmtest.Garbage()))
-	for base, says := range map[string]string{
-		closed:                           "nothing answers",
-		"http://no-such-host.invalid/v1": "has no address",
-		secure.URL:                       "secure connection",
-		strings.Replace(plain.BaseURL, "http:", "https:", 1): "secure connection",
-	} {
-		r := newJudge(t, base).Ask(t.Context(), judge.Question{Session: session("x")})
-		if r.Class != assay.ClassUnreachable || !strings.Contains(r.Error, says) || !r.CallAt.IsZero() {
-			t.Errorf("%s: %q %q, call at %s", base, r.Class, r.Error, r.CallAt)
-		}
 	}
 }
 
@@ -228,7 +103,7 @@ func TestTheRequestIsWhatTheDefinitionSays(t *testing.T) {
 		return llmtest.Verdict(yes)
 	})
 	newJudge(t, server.BaseURL).Ask(t.Context(), judge.Question{Session: session("x")})
-	for _, name := range []string{"temperature", "top_p", "seed", "max_tokens", "max_completion_tokens", "stream", "n"} {
+	for _, name := range []string{"temperature", "top_p", "seed", "max_completion_tokens", "stream", "n"} {
 		if _, sent := got[name]; sent {
 			t.Errorf("%s is sent although it is not set", name)
 		}
@@ -241,9 +116,9 @@ func TestTheRequestIsWhatTheDefinitionSays(t *testing.T) {
 		t.Errorf("%s", format)
 	}
 
-	zero, seed, most := 0.0, int64(7), int64(900)
+	zero, seed := 0.0, int64(7)
 	newJudge(t, server.BaseURL, func(s *Spec, set *Settings, _ *judge.Definition) {
-		s.Temperature, s.Seed, s.MaxCompletion, s.ResponseFormat = &zero, &seed, &most, FormatObject
+		s.Temperature, s.Seed, s.MaxTokens, s.MaxTokensField, s.ResponseFormat = &zero, &seed, 900, "max_completion_tokens", provider.FormatObject
 		s.Extra = map[string]json.RawMessage{"reasoning_effort": json.RawMessage(`"low"`), "provider": json.RawMessage(`{"order":["a"]}`)}
 		set.KeyEnv = ""
 	}).Ask(t.Context(), judge.Question{Session: session("x")})
@@ -255,7 +130,7 @@ func TestTheRequestIsWhatTheDefinitionSays(t *testing.T) {
 	if header.Get("Authorization") != "" {
 		t.Error("a key was sent although none is named")
 	}
-	newJudge(t, server.BaseURL, func(s *Spec, _ *Settings, _ *judge.Definition) { s.ResponseFormat = FormatNone }).Ask(t.Context(), judge.Question{Session: session("x")})
+	newJudge(t, server.BaseURL, func(s *Spec, _ *Settings, _ *judge.Definition) { s.ResponseFormat = provider.FormatNone }).Ask(t.Context(), judge.Question{Session: session("x")})
 	if _, sent := got["response_format"]; sent {
 		t.Error("response_format none sends none")
 	}
@@ -278,7 +153,7 @@ func TestAnUnreadableAnswerIsAskedAgainWithTheReason(t *testing.T) {
 	}
 	q.Unreadable = &first
 	second := j.Ask(t.Context(), q)
-	if second.Class != "" || len(messages) != 4 || messages[2] != "assistant: "+first.Raw || !strings.Contains(messages[3], "it holds no JSON object") {
+	if second.Class != "" || len(messages) != 4 || messages[2] != "assistant: I would say that it went {rather} well." || !strings.Contains(messages[3], "it holds no JSON object") {
 		t.Fatalf("%+v %q", second, messages)
 	}
 	records := server.Records()
@@ -294,7 +169,7 @@ func TestAnUnreadableAnswerIsAskedAgainWithTheReason(t *testing.T) {
 func TestTooLongIsRefusedBeforeItIsPaid(t *testing.T) {
 	server := llmtest.New(t, llmtest.Always(llmtest.Verdict(yes)))
 	j := newJudge(t, server.BaseURL, func(_ *Spec, s *Settings, _ *judge.Definition) { s.ContextTokens = 4000 })
-	if r := j.Ask(t.Context(), judge.Question{Session: session(strings.Repeat("word ", 8000))}); r.Class != assay.ClassContextTooLong || !strings.Contains(r.Error, "about 1") || server.Count() != 0 {
+	if r := j.Ask(t.Context(), judge.Question{Session: session(strings.Repeat("word ", 8000))}); r.Class != assay.ClassContextTooLong || !strings.Contains(r.Error, "about 8") || server.Count() != 0 {
 		t.Errorf("%+v", r)
 	}
 	if r := j.Ask(t.Context(), judge.Question{Session: session("short")}); r.Class != "" {
@@ -375,19 +250,6 @@ func TestAlias(t *testing.T) {
 	} {
 		if Alias(model) != alias {
 			t.Errorf("%s: alias %v", model, !alias)
-		}
-	}
-}
-
-func TestLogicalEndpoint(t *testing.T) {
-	for base, want := range map[string]string{
-		"https://API.openai.com/v1/": "https://api.openai.com/v1", "https://api.openai.com:443/v1": "https://api.openai.com/v1",
-		"http://localhost:8000/v1": "http://localhost:8000/v1", "http://h:80": "http://h",
-		"ftp://x": "", "localhost:8000": "", "https://u:p@x/v1": "", "https://x/v1?key=1": "", "": "",
-	} {
-		got, err := LogicalEndpoint(base)
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("%s: %q %v", base, got, err)
 		}
 	}
 }

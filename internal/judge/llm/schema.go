@@ -53,11 +53,32 @@ func strict(properties object) object {
 	return object{{"type", "object"}, {"properties", properties}, {"required", required}, {"additionalProperties", false}}
 }
 
-// schema is the JSON Schema of an answer: the token, then each criterion in order.
-func schema(criteria []assay.Criterion) json.RawMessage {
+// answerForm is the shape of an answer: about a session, or about so many units of one.
+type answerForm struct {
+	criteria []assay.Criterion
+	units    int // 0: the session
+}
+
+// unitField is the member of a unit's object that repeats the unit's name.
+const unitField = judge.UnitField
+
+// slot names the nth unit of a question, from 0. A schema with the units' own names would be a new one
+// for every session, and providers take seconds to prepare a new one.
+func slot(n int) string { return fmt.Sprintf("unit_%d", n+1) }
+
+// schema is the JSON Schema of an answer: the token, then each criterion in order; of units, the token,
+// then each unit with its name and each criterion in order.
+func (f answerForm) schema() json.RawMessage {
 	properties := object{{judge.TokenField, object{{"type", "string"}, {"description", "The token that the instructions give, copied exactly."}}}}
-	for _, c := range criteria {
-		properties = append(properties, property{c.Name, criterionSchema(c)})
+	var asked object
+	for _, c := range f.criteria {
+		asked = append(asked, property{c.Name, criterionSchema(c)})
+	}
+	if f.units == 0 {
+		properties = append(properties, asked...)
+	}
+	for n := range f.units {
+		properties = append(properties, property{slot(n), strict(append(object{{unitField, object{{"type", "string"}}}}, asked...))})
 	}
 	raw, err := json.Marshal(strict(properties))
 	if err != nil {

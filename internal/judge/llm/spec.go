@@ -2,42 +2,49 @@ package llm
 
 import (
 	"encoding/json"
-	"net/url"
+	"net/http"
 	"regexp"
 	"slices"
-	"strings"
-	"time"
 
 	"assay/internal/assay"
 	"assay/internal/judge"
+	"assay/internal/judge/llm/provider"
 	"assay/internal/session/transcript"
 )
 
-// Version names the fixed parts of a prompt: the answer's instructions, the token and the words of
-// the second question after an unreadable answer.
-const Version = "prompt/1"
+// Version names the fixed parts of a prompt, the token, the words of the second question after an
+// unreadable answer, and how an answer is told from an echo.
+const Version = "prompt/2"
 
-// LongTranscripts is the one strategy for a transcript that does not fit: it is not graded, never cut.
-const LongTranscripts = "refuse"
+// What happens to a transcript that does not fit.
+const (
+	LongRefuse      = "refuse"        // it is not graded
+	LongHeadAndTail = "head_and_tail" // the middle is left out, and the text says so
+)
 
 // Spec is the kind's part of a definition: all of it can change an answer.
 type Spec struct {
-	Endpoint        string                     `json:"endpoint"` // logical: its own name, or the base URL
-	Model           string                     `json:"model"`    // as asked
-	System          string                     `json:"system"`
-	Prompt          string                     `json:"prompt"`
-	Rubric          string                     `json:"rubric,omitempty"`
-	Examples        []Example                  `json:"examples,omitempty"`
-	ResponseFormat  string                     `json:"response_format"`
-	Schema          json.RawMessage            `json:"schema"`
-	Temperature     *float64                   `json:"temperature,omitempty"`
-	TopP            *float64                   `json:"top_p,omitempty"`
-	Seed            *int64                     `json:"seed,omitempty"`
-	MaxTokens       *int64                     `json:"max_tokens,omitempty"`
-	MaxCompletion   *int64                     `json:"max_completion_tokens,omitempty"`
-	Extra           map[string]json.RawMessage `json:"extra,omitempty"`
-	Transcript      transcript.Options         `json:"transcript"`
-	LongTranscripts string                     `json:"long_transcripts"`
+	Endpoint         string                     `json:"endpoint"` // logical: its own name, or the base URL
+	API              provider.API               `json:"api"`
+	Model            string                     `json:"model"` // as asked
+	System           string                     `json:"system"`
+	Prompt           string                     `json:"prompt"`
+	Rubric           string                     `json:"rubric,omitempty"`
+	Examples         []Example                  `json:"examples,omitempty"`
+	ResponseFormat   string                     `json:"response_format"`
+	Schema           json.RawMessage            `json:"schema"` // of an answer; of units: about as many as one call asks about
+	Temperature      *float64                   `json:"temperature,omitempty"`
+	TopP             *float64                   `json:"top_p,omitempty"`
+	Seed             *int64                     `json:"seed,omitempty"`
+	MaxTokens        int64                      `json:"max_tokens"`                 // reasoning included
+	MaxTokensField   string                     `json:"max_tokens_field,omitempty"` // "" is the provider's own
+	Reasoning        string                     `json:"reasoning,omitempty"`
+	Extra            map[string]json.RawMessage `json:"extra,omitempty"`
+	Transcript       transcript.Options         `json:"transcript"`
+	LongTranscripts  string                     `json:"long_transcripts"`
+	TranscriptTokens int64                      `json:"transcript_tokens,omitempty"` // of head_and_tail
+	CountedBy        string                     `json:"counted_by,omitempty"`        // what counts them: a tokenizer, or GuessedTokens
+	UnitsPerCall     int                        `json:"units_per_call,omitempty"`    // 0 for judges of sessions
 }
 
 // Example is a session and the answer that it should get.
@@ -48,66 +55,116 @@ type Example struct {
 
 // Settings are what cannot change an answer.
 type Settings struct {
-	BaseURL       string        `json:"base_url"`
-	KeyEnv        string        `json:"api_key_env,omitempty"` // the name of a variable, never a key
-	Timeout       time.Duration `json:"timeout,omitempty"`
-	ContextTokens int64         `json:"context_tokens,omitempty"`
+	provider.Settings
+	ContextTokens int64 `json:"context_tokens,omitempty"` // in place of what is known of the model
 }
 
-// DefaultTimeout bounds one call.
-const DefaultTimeout = 2 * time.Minute
+// Known is what is known of a model beside a definition. 0 is not known.
+type Known struct {
+	ContextTokens int64
+	MaxOutput     int64
+}
 
-// Response formats, from the strictest.
+// Bounds and defaults of what a definition may leave out.
 const (
-	FormatSchema = "json_schema"
-	FormatObject = "json_object"
-	FormatNone   = "none"
+	defaultMaxTokens       = 2_000
+	defaultReasoningTokens = 16_000
+	tokensPerAnswer        = 500 // of one criterion about one unit
+	defaultUnitsPerCall    = 10
+	maxUnitsPerCall        = 50
 )
 
-// ownParameters are set by this package; Extra cannot reach around it.
-var ownParameters = []string{"model", "messages", "response_format", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens", "stream", "stream_options", "n", "tools", "tool_choice", "functions", "function_call"}
-
-// Complete fills in defaults and checks s as a whole. The error names the field of the YAML.
-func (s *Spec) Complete(d judge.Definition) error {
-	if s.System == "" {
-		s.System = defaultSystem
-	}
-	if s.Prompt == "" {
-		s.Prompt = defaultPrompt
-	}
-	if s.ResponseFormat == "" {
-		s.ResponseFormat = FormatSchema
-	}
-	s.LongTranscripts = LongTranscripts
-	s.Transcript = options(d.Fields)
-	s.Schema = schema(d.Criteria)
-	switch formats := []string{FormatSchema, FormatObject, FormatNone}; {
-	case strings.TrimSpace(s.Model) == "":
-		return invalid("model", "no model is given").WithHint("name the model as the endpoint knows it, with a date where it has one")
+// Complete fills in defaults and checks s as a whole; settings are complete already. The error names
+// the field of the YAML.
+func (s *Spec) Complete(d judge.Definition, settings Settings, known Known) error {
+	s.fill(d, settings, known)
+	formats := []string{provider.FormatSchema, provider.FormatTool, provider.FormatObject, provider.FormatNone}
+	switch strategies := []string{LongRefuse, LongHeadAndTail}; {
 	case !slices.Contains(formats, s.ResponseFormat):
-		return invalid("response_format", "response_format %q is not known%s", s.ResponseFormat, judge.Nearest(s.ResponseFormat, formats)).WithHint("use json_schema, json_object or none")
-	case s.MaxTokens != nil && s.MaxCompletion != nil:
-		return invalid("max_tokens", "max_tokens and max_completion_tokens are both given").WithHint("keep the one that the endpoint knows")
-	case s.MaxTokens != nil && *s.MaxTokens < 1 || s.MaxCompletion != nil && *s.MaxCompletion < 1:
-		return invalid("max_tokens", "the token limit is less than 1").WithHint("give at least a few hundred tokens: a cut answer is no verdict")
+		return invalid("response_format", "response_format %.40q is not known%s", s.ResponseFormat, judge.Nearest(s.ResponseFormat, formats)).WithHint("use json_schema, tool, json_object or none")
+	case s.UnitsPerCall != 0 && d.Unit == assay.UnitSession:
+		return invalid("units_per_call", "units_per_call belongs to judges of turns or tool calls").WithHint("drop it, or set `unit: turn` or `unit: tool_call`")
+	case s.UnitsPerCall < 0 || s.UnitsPerCall > maxUnitsPerCall:
+		return invalid("units_per_call", "units_per_call %d is out of range", s.UnitsPerCall).WithHint("ask about 1 to %d units in one call", maxUnitsPerCall)
 	case s.Temperature != nil && *s.Temperature < 0:
 		return invalid("temperature", "temperature %v is negative", *s.Temperature).WithHint("use 0 or more, or leave it out: then none is sent")
-	}
-	for name := range s.Extra {
-		if slices.Contains(ownParameters, name) {
-			return invalid("extra", "extra parameter %q is set by the judge itself", name).WithHint("use the field of that name, or drop it")
-		}
+	case s.Reasoning != "" && (s.Temperature != nil || s.TopP != nil):
+		return invalid("reasoning", "reasoning is given together with temperature or top_p, which reasoning models do not take").WithHint("drop temperature and top_p, or reasoning")
+	case !slices.Contains(strategies, s.LongTranscripts):
+		return invalid("long_transcripts", "long_transcripts %.40q is not known%s", s.LongTranscripts, judge.Nearest(s.LongTranscripts, strategies)).WithHint("use refuse or head_and_tail")
+	case s.LongTranscripts == LongRefuse && s.TranscriptTokens != 0:
+		return invalid("transcript_tokens", "transcript_tokens bounds a transcript that is cut, and long ones are refused").WithHint("write `long_transcripts: head_and_tail`, or drop it")
+	case s.LongTranscripts == LongHeadAndTail && d.Unit != assay.UnitSession:
+		return invalid("long_transcripts", "a judge of turns or tool calls cannot cut a transcript: what it is asked about might be left out").WithHint("use refuse")
 	}
 	for i, e := range s.Examples {
 		if _, err := judge.ReadFindings(e.Answer, d.Criteria); err != nil {
 			return invalid("examples", "the answer of example %d is not one that this judge can give: %v", i+1, err).WithHint("write it as the judge would: one member per criterion with a value")
 		}
 	}
-	return checkTemplates(*s)
+	if err := checkTemplates(*s); err != nil {
+		return err
+	}
+	if err := s.checkParams(settings); err != nil {
+		return err
+	}
+	return s.boundTranscript(d, settings, known)
+}
+
+func (s *Spec) fill(d judge.Definition, settings Settings, known Known) {
+	s.API = settings.API
+	if s.Endpoint == "" {
+		s.Endpoint = settings.BaseURL
+	}
+	if s.System == "" {
+		s.System = defaultSystem
+		if d.Unit != assay.UnitSession {
+			s.System = defaultSystemOfUnits
+		}
+	}
+	if s.Prompt == "" {
+		s.Prompt = defaultPrompt
+	}
+	if profile, ok := provider.ProfileOf(settings.Provider); ok && s.ResponseFormat == "" {
+		s.ResponseFormat = profile.Format
+	}
+	if s.UnitsPerCall == 0 && d.Unit != assay.UnitSession {
+		s.UnitsPerCall = defaultUnitsPerCall
+	}
+	if s.MaxTokens == 0 {
+		s.MaxTokens = max(defaultMaxTokens, int64(s.UnitsPerCall*len(d.Criteria))*tokensPerAnswer)
+		if s.Reasoning != "" {
+			s.MaxTokens += defaultReasoningTokens - defaultMaxTokens
+		}
+		if known.MaxOutput > 0 {
+			s.MaxTokens = min(s.MaxTokens, known.MaxOutput)
+		}
+	}
+	if s.LongTranscripts == "" {
+		s.LongTranscripts = LongRefuse
+	}
+	s.Transcript = options(d.Fields)
+	s.Schema = answerForm{d.Criteria, s.UnitsPerCall}.schema()
+}
+
+// params are what is asked of the model beside the texts, for an answer of the given form.
+func (s *Spec) params(schema json.RawMessage) provider.Params {
+	return provider.Params{
+		Model: s.Model, Format: s.ResponseFormat, Schema: schema, Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed,
+		MaxTokens: s.MaxTokens, MaxTokensField: s.MaxTokensField, Reasoning: s.Reasoning, Extra: s.Extra,
+	}
+}
+
+// checkParams lets the provider's own package say what cannot be asked.
+func (s *Spec) checkParams(settings Settings) error {
+	here := settings.Settings
+	here.CAFile = "" // no look at files yet
+	_, err := provider.New(here, s.params(s.Schema), "", nil, provider.Env{Transport: http.DefaultTransport})
+	return err
 }
 
 // DetailField names the detail of an error that says which field of the llm block is wrong.
-const DetailField = "field"
+const DetailField = provider.DetailField
 
 func invalid(field, format string, args ...any) *assay.Error {
 	return assay.Errorf(assay.CodeInvalid, format, args...).With(DetailField, field)
@@ -122,21 +179,6 @@ func options(fields []string) transcript.Options {
 		Times:        slices.Contains(fields, judge.FieldTimes),
 		Reasoning:    slices.Contains(fields, judge.FieldReasoning),
 	}
-}
-
-// LogicalEndpoint is a base URL in its plainest spelling, so that a trailing slash or a default port
-// makes no new version.
-func LogicalEndpoint(base string) (string, error) {
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", invalid("base_url", "base_url %q is not an http or https URL", base).WithHint("for instance https://api.openai.com/v1 or http://localhost:8000/v1")
-	}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", invalid("base_url", "base_url holds a user, a query or a fragment").WithHint("give the address alone; a key goes into the variable that api_key_env names")
-	}
-	host := strings.ToLower(u.Host)
-	host = strings.TrimSuffix(host, map[string]string{"http": ":80", "https": ":443"}[u.Scheme])
-	return u.Scheme + "://" + host + strings.TrimRight(u.EscapedPath(), "/"), nil
 }
 
 // dated meets model names that promise not to change: gpt-4o-2024-08-06, claude-sonnet-4-20250514,

@@ -17,6 +17,7 @@ import (
 	"assay/internal/assay"
 	"assay/internal/judge"
 	"assay/internal/judge/llm/llmtest"
+	"assay/internal/judge/llm/provider"
 )
 
 // BenchmarkAsk is one question after the other: the cost of ours beside the wire's.
@@ -32,6 +33,33 @@ func BenchmarkAsk(b *testing.B) {
 	}
 }
 
+// BenchmarkDraft is our part of a question with a session of 8 KB: what comes before the call and after
+// it.
+func BenchmarkDraft(b *testing.B) {
+	j := newJudge(b, "http://localhost/v1")
+	s := session(strings.Repeat("please cancel my booking, and tell me when it is done. ", 150))
+	b.Run("before", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if d := j.Draft(judge.Question{Session: s}); d.Ended != nil {
+				b.Fatal(d.Ended)
+			}
+		}
+	})
+	b.Run("after", func(b *testing.B) {
+		q, _ := j.question(judge.Question{Session: s})
+		q.token = tok
+		content := llmtest.Answer(tok, map[string]any{"resolved": llmtest.Finding{Value: true, Reason: "The agent cancelled the booking and said so.", Quotes: []string{"please cancel my booking"}}})
+		b.ReportAllocs()
+		for b.Loop() {
+			var r judge.Reply
+			if j.answered(q, content, &r); r.Class != "" {
+				b.Fatal(r.Error)
+			}
+		}
+	})
+}
+
 // BenchmarkInFlight compares a judge with a bare Go client that sends the same body to the same
 // server in the same run, at 50 ms latency. The server is a process of its own.
 func BenchmarkInFlight(b *testing.B) {
@@ -40,7 +68,7 @@ func BenchmarkInFlight(b *testing.B) {
 	for _, n := range []int{200, 500} {
 		var bare, ours float64
 		b.Run(fmt.Sprintf("bare/%d", n), func(b *testing.B) {
-			client := NewClient()
+			client := &http.Client{Transport: provider.NewTransport()}
 			defer client.CloseIdleConnections()
 			body := sentBody(b, s)
 			bare = inFlight(b, n, func() error { return post(client, base, body) })

@@ -10,42 +10,83 @@ import (
 
 // Text is the text of a message that evidence points into: its content, then a line for each tool
 // call with its name and arguments. Offsets into the content are offsets into this.
-func Text(m *assay.Message) string {
-	if len(m.ToolCalls) == 0 {
-		return m.Content
+func Text(m *assay.Message) string { return said{m.Content, m.ToolCalls}.text() }
+
+// Said is what was said in a session, in its turns and messages: the texts that evidence points into.
+// It holds nothing else of the session, so that whoever waits for an answer keeps no image, no
+// metadata and no reasoning.
+type Said [][]said
+
+type said struct {
+	content string
+	calls   []assay.ToolCall
+}
+
+func (m said) text() string {
+	if len(m.calls) == 0 {
+		return m.content
 	}
 	var b strings.Builder
-	b.WriteString(m.Content)
-	for i := range m.ToolCalls {
+	b.WriteString(m.content)
+	for i := range m.calls {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(m.ToolCalls[i].Name + " " + m.ToolCalls[i].Arguments)
+		b.WriteString(m.calls[i].Name + " " + m.calls[i].Arguments)
 	}
 	return b.String()
+}
+
+// SaidIn takes what was said out of s; the texts are shared.
+func SaidIn(s *assay.Session) Said {
+	turns := make(Said, len(s.Turns))
+	for i := range s.Turns {
+		turns[i] = make([]said, len(s.Turns[i].Messages))
+		for j := range turns[i] {
+			m := &s.Turns[i].Messages[j]
+			turns[i][j] = said{m.Content, m.ToolCalls}
+		}
+	}
+	return turns
+}
+
+// Find is SaidIn(s).Find.
+func Find(s *assay.Session, turn, message int, quote string) assay.Evidence {
+	return SaidIn(s).Find(turn, message, quote)
 }
 
 // Find looks for a quote: in the message that the judge named, exactly, then with every run of white
 // space taken for one space; then likewise in all messages in order. It returns where the quote was
 // found, with offsets into Text of that message; or, not Verified, the place as the judge named it.
-func Find(s *assay.Session, turn, message int, quote string) assay.Evidence {
+func (turns Said) Find(turn, message int, quote string) assay.Evidence {
 	e := assay.Evidence{Turn: turn, Message: message, Quote: quote}
 	if strings.TrimSpace(quote) == "" {
 		return e
 	}
 	loose, _ := squeeze(strings.TrimSpace(quote))
+	longest := ""
+	for word := range strings.FieldsSeq(quote) {
+		if len(word) > len(longest) {
+			longest = word
+		}
+	}
 	searches := []func(text string) (start, end int){
 		func(text string) (int, int) { return exact(text, quote) },
-		func(text string) (int, int) { return spaced(text, loose) },
+		func(text string) (int, int) {
+			if !strings.Contains(text, longest) { // squeezing a long text costs much more than this look
+				return -1, -1
+			}
+			return spaced(text, loose)
+		},
 	}
 	look := func(i, j int, search func(string) (int, int)) bool {
-		start, end := search(Text(&s.Turns[i].Messages[j]))
+		start, end := search(turns[i][j].text())
 		if start >= 0 {
 			e.Turn, e.Message, e.Start, e.End, e.Verified = i, j, start, end, true
 		}
 		return e.Verified
 	}
-	if turn >= 0 && turn < len(s.Turns) && message >= 0 && message < len(s.Turns[turn].Messages) {
+	if turn >= 0 && turn < len(turns) && message >= 0 && message < len(turns[turn]) {
 		for _, search := range searches {
 			if look(turn, message, search) {
 				return e
@@ -53,8 +94,8 @@ func Find(s *assay.Session, turn, message int, quote string) assay.Evidence {
 		}
 	}
 	for _, search := range searches {
-		for i := range s.Turns {
-			for j := range s.Turns[i].Messages {
+		for i := range turns {
+			for j := range turns[i] {
 				if look(i, j, search) {
 					return e
 				}

@@ -5,7 +5,8 @@
 // Its invariants: the text is a function of what is shown alone, so that the arm, the agent version,
 // metadata, the user and the source change nothing unless they are allow-listed; and nothing that a
 // session says can pass for the layout: what is said is indented, what we say never is, and the
-// boundary around it all is a hash that the text cannot contain.
+// boundary around it all is a hash that the text cannot contain. What is left out (cut.go) is said in
+// such a line of ours.
 package transcript
 
 import (
@@ -16,13 +17,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"assay/internal/assay"
 )
 
 // Version names the layout. It is part of a judge version's hash: change it with any change of what
 // Render writes.
-const Version = "transcript/1"
+const Version = "transcript/2"
 
 // Options say what is shown beside messages, tool calls and results. They are part of a judge
 // version's hash. The zero value shows nothing else.
@@ -40,22 +42,45 @@ type Options struct {
 type Transcript struct {
 	Text     string
 	Boundary string
+	Cut      bool // a part was left out, and the text says which
 }
 
 // Render writes s. Turns and messages are numbered from 0, as evidence is.
 func Render(s *assay.Session, o Options) Transcript {
-	w := writer{o: o}
+	w := write(s, o)
+	return framed(w.b.String(), false)
+}
+
+func write(s *assay.Session, o Options) *writer {
+	w := &writer{o: o}
+	size := 0
+	for i := range s.Turns {
+		for j := range s.Turns[i].Messages {
+			m := &s.Turns[i].Messages[j]
+			size += len(m.Content) + len(m.Content)/16 + 64
+			for n := range m.ToolCalls {
+				size += len(m.ToolCalls[n].Arguments) + 96
+			}
+		}
+	}
+	w.b.Grow(size)
 	if o.User {
 		w.line("[session] user: %s", word(s.UserID))
 	}
+	w.preamble = w.b.Len()
 	for i := range s.Turns {
 		w.turn(i, &s.Turns[i])
 	}
-	body := w.b.String()
+	return w
+}
+
+// framed puts the boundary around a body.
+func framed(body string, cut bool) Transcript {
 	boundary := boundaryOf(body)
 	return Transcript{
 		Text:     "<<<transcript " + boundary + "\n" + body + "transcript " + boundary + ">>>\n",
 		Boundary: boundary,
+		Cut:      cut,
 	}
 }
 
@@ -71,8 +96,18 @@ func boundaryOf(text string) string {
 }
 
 type writer struct {
-	b strings.Builder
-	o Options
+	b        strings.Builder
+	o        Options
+	preamble int     // length of what stands before the first block
+	blocks   []block // of the text, in order
+}
+
+// block is what is left out whole or not at all: a message with all that belongs to it, the first of
+// a turn with the lines about the turn.
+type block struct {
+	at            int // where it begins
+	turn, message int // message is -1 for a turn without one
+	user          bool
 }
 
 func (w *writer) line(format string, args ...any) {
@@ -81,6 +116,7 @@ func (w *writer) line(format string, args ...any) {
 }
 
 func (w *writer) turn(i int, t *assay.Turn) {
+	begin := w.b.Len()
 	if w.o.AgentVersion && t.AgentVersion != "" {
 		w.line("[turn %d] agent_version: %s", i, word(t.AgentVersion))
 	}
@@ -98,8 +134,14 @@ func (w *writer) turn(i int, t *assay.Turn) {
 			w.said(string(v))
 		}
 	}
+	if len(t.Messages) == 0 && w.b.Len() > begin {
+		w.blocks = append(w.blocks, block{at: begin, turn: i, message: -1})
+	}
 	for j := range t.Messages {
-		w.message(i, j, &t.Messages[j])
+		m := &t.Messages[j]
+		w.blocks = append(w.blocks, block{at: begin, turn: i, message: j, user: m.Role == assay.RoleUser && strings.TrimSpace(m.Content) != ""})
+		w.message(i, j, m)
+		begin = w.b.Len()
 	}
 }
 
@@ -162,27 +204,41 @@ func (w *writer) said(text string) {
 	if text == "" {
 		return
 	}
-	w.b.WriteString(indent)
-	for i, r := range text {
-		if !breaks(r) {
-			w.b.WriteRune(r)
-			continue
-		}
-		if r == '\r' && strings.HasPrefix(text[i:], "\r\n") {
-			continue
-		}
-		w.b.WriteString("\n" + indent)
+	if !utf8.ValidString(text) {
+		text = string([]rune(text)) // each bad byte becomes the replacement character
 	}
+	w.b.WriteString(indent)
+	from := 0
+	for i := 0; i < len(text); i++ {
+		n := breaks(text[i:])
+		if n == 0 {
+			continue
+		}
+		w.b.WriteString(text[from:i])
+		if !strings.HasPrefix(text[i:], "\r\n") {
+			w.b.WriteString("\n" + indent)
+		}
+		i += n - 1
+		from = i + 1
+	}
+	w.b.WriteString(text[from:])
 	w.b.WriteByte('\n')
 }
 
-// breaks says whether r ends a line for some reader.
-func breaks(r rune) bool {
-	switch r {
-	case '\n', '\v', '\f', '\r', '\u0085', '\u2028', '\u2029':
-		return true
+// breaks is the length of the character that text begins with if it ends a line for some reader, else 0:
+// \n, \v, \f, \r, U+0085, U+2028 and U+2029.
+func breaks(text string) int {
+	switch c := text[0]; {
+	case c >= '\n' && c <= '\r':
+		return 1
+	case c < 0xC2:
+		return 0
+	case strings.HasPrefix(text, "\u0085"):
+		return 2
+	case strings.HasPrefix(text, "\u2028"), strings.HasPrefix(text, "\u2029"):
+		return 3
 	}
-	return false
+	return 0
 }
 
 // word writes a name of the session inside our own line: as it is when it is plain, else quoted.

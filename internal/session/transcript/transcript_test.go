@@ -123,7 +123,7 @@ func TestNothingSaidPassesForTheLayout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := session(t)
 		tr := Render(s, Options{})
-		lines := strings.FieldsFunc(tr.Text, breaks)
+		lines := strings.FieldsFunc(tr.Text, func(r rune) bool { return strings.ContainsRune("\n\v\f\r\u0085\u2028\u2029", r) })
 		if lines[0] != "<<<transcript "+tr.Boundary || lines[len(lines)-1] != "transcript "+tr.Boundary+">>>" || strings.Count(tr.Text, tr.Boundary) != 2 {
 			t.Fatalf("boundary: %q", tr.Text)
 		}

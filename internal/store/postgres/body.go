@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 
 	"assay/internal/assay"
@@ -21,6 +22,19 @@ func (b bodies) Get(ctx context.Context, key assay.ContentKey) (body []byte, has
 		return err
 	})
 	return body, hash, err
+}
+
+func (b bodies) Seen(ctx context.Context, project assay.ProjectID, hash assay.Hash) (text []byte, err error) {
+	key, _ := hex.DecodeString(string(hash)) // what is no hash is not found
+	err = b.read(ctx, func(ctx context.Context, c conn) error {
+		text = nil
+		found, err := c.first(ctx, "SELECT text FROM seen WHERE project_id = $1 AND hash = $2", []any{project, key}, &text)
+		if err == nil && !found {
+			err = notFound("the transcript %s is not stored", hash).WithHint("it was erased, or it is of another project")
+		}
+		return err
+	})
+	return text, err
 }
 
 func (b bodies) Load(ctx context.Context, keys []assay.ContentKey, limit int) (map[assay.ContentKey]store.Body, error) {

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"encoding/hex"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,6 +28,10 @@ func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (contro
 		attempts[n].Run = f.Run
 	}
 	changes, findings := changesOf(b), findingsOf(b)
+	seen, err := seenOf(b)
+	if err != nil {
+		return assay.RunControl{}, err
+	}
 	err = i.fenced(ctx, f, toWrite, func(ctx context.Context, t tx, c assay.RunControl) error {
 		control = c
 		control.Revision++
@@ -40,6 +46,9 @@ func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (contro
 		}
 		if len(attempts) > 0 {
 			q.Queue(putAttempts, attemptArrays(attempts)...)
+		}
+		if len(seen.hash) > 0 {
+			q.Queue(putSeen, int64(f.Run), seen.hash, seen.text)
 		}
 		err := t.finish(ctx, q)
 		if isNull(err, "epoch") {
@@ -71,7 +80,7 @@ func (i items) Late(ctx context.Context, attempts []assay.Attempt) error {
 }
 
 const attemptColumns = `run_id, seq, n, epoch, status, class, alone, late, opened_at, wait, call_at, ended_at, http_status, retry_after,
-	usage_known, input, cached, output, reasoning, cost_micros, model, fingerprint, error, raw`
+	usage_known, input, cached, cache_write, output, reasoning, reserved, cost, model, fingerprint, request_id, seen, error, raw`
 
 // putAttempts opens attempts and closes those that are open, or that a takeover took for dead. One
 // that is done stays as it is, and so does one that is opened again at its epoch, so that a batch may
@@ -79,12 +88,13 @@ const attemptColumns = `run_id, seq, n, epoch, status, class, alone, late, opene
 const putAttempts = `INSERT INTO attempts AS a (` + attemptColumns + `)
 	SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bool[], $8::bool[], $9::bigint[],
 	$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bool[], $16::bigint[], $17::bigint[], $18::bigint[],
-	$19::bigint[], $20::bigint[], $21::text[], $22::text[], $23::text[], $24::text[])
+	$19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[], $28::text[])
 	ON CONFLICT (run_id, seq, n) DO UPDATE SET
 	epoch = CASE WHEN excluded.status = 'done' THEN a.epoch END, status = excluded.status, class = excluded.class, late = excluded.late, call_at = excluded.call_at,
 	ended_at = excluded.ended_at, http_status = excluded.http_status, retry_after = excluded.retry_after, usage_known = excluded.usage_known,
-	input = excluded.input, cached = excluded.cached, output = excluded.output, reasoning = excluded.reasoning, cost_micros = excluded.cost_micros,
-	model = excluded.model, fingerprint = excluded.fingerprint, error = excluded.error, raw = excluded.raw
+	input = excluded.input, cached = excluded.cached, cache_write = excluded.cache_write, output = excluded.output, reasoning = excluded.reasoning,
+	cost = excluded.cost, model = excluded.model, fingerprint = excluded.fingerprint, request_id = excluded.request_id, seen = excluded.seen,
+	error = excluded.error, raw = excluded.raw
 	WHERE CASE WHEN excluded.status = 'done' THEN a.status <> 'done' ELSE a.epoch <> excluded.epoch END`
 
 func attemptArrays(list []assay.Attempt) []any {
@@ -114,11 +124,15 @@ func attemptArrays(list []assay.Attempt) []any {
 		bools(func(a *assay.Attempt) bool { return a.Usage.Known }),
 		ints(func(a *assay.Attempt) int64 { return a.Usage.Input }),
 		ints(func(a *assay.Attempt) int64 { return a.Usage.Cached }),
+		ints(func(a *assay.Attempt) int64 { return a.Usage.CacheWrite }),
 		ints(func(a *assay.Attempt) int64 { return a.Usage.Output }),
 		ints(func(a *assay.Attempt) int64 { return a.Usage.Reasoning }),
-		columnOf(list, func(a *assay.Attempt) *int64 { return a.CostMicros }),
+		columnOf(list, func(a *assay.Attempt) *int64 { return (*int64)(a.Reserved) }),
+		columnOf(list, func(a *assay.Attempt) *int64 { return (*int64)(a.Cost) }),
 		texts(func(a *assay.Attempt) string { return a.Model }),
 		texts(func(a *assay.Attempt) string { return a.Fingerprint }),
+		texts(func(a *assay.Attempt) string { return a.RequestID }),
+		texts(func(a *assay.Attempt) string { return string(a.Seen) }),
 		texts(func(a *assay.Attempt) string { return a.Error }),
 		texts(func(a *assay.Attempt) string { return a.Raw }),
 	}
@@ -133,20 +147,29 @@ func columnOf[R, T any](rows []R, f func(*R) T) []T {
 	return out
 }
 
-// The statements of a batch run in this order: verdicts of items that are pending still, then the
-// items, then the attempts. Nobody else writes this run's items meanwhile, since all who do lock its
-// row. An attempt that is done already says that the batch came before, so its item is left.
+// The statements of a batch run in this order: answers about items that are pending still, then the
+// items, then the attempts, then transcripts. Nobody else writes this run's items meanwhile, since all
+// who do lock its row. An attempt that is done already says that the batch came before, so its item is
+// left. Units are numbered on after those that earlier attempts were answered about.
 const (
 	putFindings = `INSERT INTO verdicts (run_id, seq, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason, evidence)
-	SELECT $1, v.* FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bool[], $8::text[], $9::bool[],
-	$10::bool[], $11::text[], $12::text[]) v (seq, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason, evidence)
-	JOIN items i ON i.run_id = $1 AND i.seq = v.seq AND i.state = 'pending' ON CONFLICT DO NOTHING`
+	SELECT $1, v.seq, v.unit, v.criterion, v.unit_no + CASE WHEN v.n > 1 THEN
+		(SELECT coalesce(max(o.unit_no) + 1, 0) FROM verdicts o WHERE o.run_id = $1 AND o.seq = v.seq) ELSE 0 END,
+	v.no, v.unit_pass, v.value, v.applies, v.abstained, v.reason, v.evidence
+	FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bool[], $9::text[], $10::bool[],
+	$11::bool[], $12::text[], $13::text[]) v (seq, n, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason, evidence)
+	JOIN items i ON i.run_id = $1 AND i.seq = v.seq AND i.state = 'pending'
+	WHERE v.n IS NULL OR NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run_id = $1 AND a.seq = v.seq AND a.n = v.n AND a.status = 'done')
+	ON CONFLICT DO NOTHING`
+	// In the order of the index, so that two runs that add the same wait for each other in one order.
+	putSeen = `INSERT INTO seen (project_id, hash, text) SELECT r.project_id, s.hash, s.text
+	FROM runs r, unnest($2::bytea[], $3::bytea[]) s (hash, text) WHERE r.id = $1 ORDER BY s.hash ON CONFLICT DO NOTHING`
 	moveItems = `WITH moved AS (
-		UPDATE items i SET state = u.state, class = CASE WHEN u.state = 'pending' THEN i.class ELSE u.class END, error = u.error, pass = u.pass,
+		UPDATE items i SET state = u.state, class = CASE WHEN u.state = 'pending' THEN i.class ELSE u.class END, error = u.error, pass = u.pass, cut = u.cut,
 		counted = i.counted + u.counted, not_before = u.not_before, ended_at = CASE WHEN u.state <> 'pending' THEN $2::bigint END,
 		origin_run = CASE WHEN u.state = 'graded' THEN $1::bigint END, origin_seq = CASE WHEN u.state = 'graded' THEN i.seq END
-		FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bool[], $9::bigint[], $10::bigint[])
-		u (seq, n, state, class, error, pass, counted, not_before)
+		FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bool[], $9::bool[], $10::bigint[], $11::bigint[])
+		u (seq, n, state, class, error, pass, cut, counted, not_before)
 		WHERE i.run_id = $1 AND i.seq = u.seq AND i.state = 'pending'
 		AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run_id = $1 AND a.seq = u.seq AND a.n = u.n AND a.status = 'done')
 		RETURNING i.state)
@@ -161,6 +184,7 @@ type changes struct {
 	n                   []*int64 // the attempt, where there is one
 	state, class, error []string
 	pass                []*bool
+	cut                 []bool
 	counted             []int64
 	notBefore           []*int64
 	at                  map[int64]int
@@ -177,31 +201,32 @@ func changesOf(b store.Batch) *changes {
 			counted = 1
 		}
 		n := int64(o.Attempt.N)
-		pass := o.Pass
+		pass, cut := o.Pass, o.Cut
 		if o.State != assay.ItemGraded {
-			pass = nil
+			pass, cut = nil, false
 		}
-		c.add(o.Attempt.Seq, &n, o.State, o.Class, o.Error, pass, counted, o.NotBefore)
+		c.add(o.Attempt.Seq, &n, o.State, o.Class, o.Error, pass, cut, counted, o.NotBefore)
 	}
 	for _, e := range b.End {
-		c.add(e.Seq, nil, e.State, e.Class, e.Error, nil, 0, nil)
+		c.add(e.Seq, nil, e.State, e.Class, e.Error, nil, false, 0, nil)
 	}
 	return c
 }
 
-func (c *changes) add(seq int64, n *int64, state assay.ItemState, class assay.Class, text string, pass *bool, counted int64, notBefore *time.Time) {
+func (c *changes) add(seq int64, n *int64, state assay.ItemState, class assay.Class, text string, pass *bool, cut bool, counted int64, notBefore *time.Time) {
 	at, again := c.at[seq]
 	if !again {
 		at = len(c.seq)
 		c.at[seq] = at
 		c.seq, c.n = append(c.seq, seq), append(c.n, nil)
 		c.state, c.class, c.error = append(c.state, ""), append(c.class, ""), append(c.error, "")
-		c.pass, c.counted, c.notBefore = append(c.pass, nil), append(c.counted, 0), append(c.notBefore, nil)
+		c.pass, c.cut, c.counted, c.notBefore = append(c.pass, nil), append(c.cut, false), append(c.counted, 0), append(c.notBefore, nil)
 	} else if c.state[at] != string(assay.ItemPending) {
 		return
 	}
 	c.n[at] = n
 	c.state[at], c.class[at], c.error[at], c.pass[at] = string(state), string(class), clean(text), pass
+	c.cut[at] = cut
 	c.counted[at] += counted
 	c.notBefore[at] = nil
 	if state == assay.ItemPending {
@@ -210,12 +235,13 @@ func (c *changes) add(seq int64, n *int64, state assay.ItemState, class assay.Cl
 }
 
 func (c *changes) arrays() []any {
-	return []any{c.seq, c.n, c.state, c.class, c.error, c.pass, c.counted, c.notBefore}
+	return []any{c.seq, c.n, c.state, c.class, c.error, c.pass, c.cut, c.counted, c.notBefore}
 }
 
 // findings are the columns of verdicts on their way in.
 type findings struct {
 	seq, unitNo, no         []int64
+	n                       []*int64 // the attempt, except of a first one that grades its item: it has nothing to look for
 	unit, criterion, reason []string
 	unitPass                []*bool
 	value, evidence         []*string
@@ -226,25 +252,29 @@ func findingsOf(b store.Batch) *findings {
 	f := new(findings)
 	for i := range b.Done {
 		o := &b.Done[i]
-		if o.State != assay.ItemGraded {
+		if o.State != assay.ItemGraded && o.State != assay.ItemPending {
 			continue
+		}
+		var n *int64
+		if o.State == assay.ItemPending || o.Attempt.N > 1 {
+			n = new(int64(o.Attempt.N))
 		}
 		for unit := range o.Answers {
 			a := &o.Answers[unit]
 			for no := range a.Findings {
-				f.add(o.Attempt.Seq, a, unit, &a.Findings[no], no)
+				f.add(o.Attempt.Seq, n, a, unit, &a.Findings[no], no)
 			}
 			if len(a.Findings) == 0 {
 				// Applies tells an empty list from none.
-				f.add(o.Attempt.Seq, a, unit, &assay.Finding{Applies: a.Findings != nil}, 0)
+				f.add(o.Attempt.Seq, n, a, unit, &assay.Finding{Applies: a.Findings != nil}, 0)
 			}
 		}
 	}
 	return f
 }
 
-func (f *findings) add(seq int64, a *assay.Answer, unit int, v *assay.Finding, no int) {
-	f.seq, f.unitNo, f.no = append(f.seq, seq), append(f.unitNo, int64(unit)), append(f.no, int64(no))
+func (f *findings) add(seq int64, n *int64, a *assay.Answer, unit int, v *assay.Finding, no int) {
+	f.seq, f.n, f.unitNo, f.no = append(f.seq, seq), append(f.n, n), append(f.unitNo, int64(unit)), append(f.no, int64(no))
 	f.unit, f.criterion, f.reason = append(f.unit, clean(a.Unit)), append(f.criterion, clean(v.Criterion)), append(f.reason, clean(v.Reason))
 	value := textOf(v.Value)
 	if value != nil {
@@ -255,5 +285,24 @@ func (f *findings) add(seq int64, a *assay.Answer, unit int, v *assay.Finding, n
 }
 
 func (f *findings) arrays() []any {
-	return []any{f.seq, f.unit, f.criterion, f.unitNo, f.no, f.unitPass, f.value, f.applies, f.abstained, f.reason, f.evidence}
+	return []any{f.seq, f.n, f.unit, f.criterion, f.unitNo, f.no, f.unitPass, f.value, f.applies, f.abstained, f.reason, f.evidence}
+}
+
+// seen are the columns of transcripts on their way in.
+type seen struct{ hash, text [][]byte }
+
+func seenOf(b store.Batch) (s seen, err error) {
+	for i := range b.Done {
+		o := &b.Done[i]
+		if o.Seen == nil {
+			continue
+		}
+		hash, err := hex.DecodeString(string(o.Seen.Hash))
+		if err != nil {
+			return s, because(err, assay.CodeInternal, "store the transcript of item "+strconv.FormatInt(o.Attempt.Seq, 10)+": its hash is none",
+				"this is a fault of the program; stop and report it")
+		}
+		s.hash, s.text = append(s.hash, hash), append(s.text, o.Seen.Text)
+	}
+	return s, nil
 }

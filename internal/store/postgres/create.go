@@ -85,9 +85,9 @@ func remembered(ctx context.Context, c conn, project assay.ProjectID, i store.Id
 }
 
 func insertRun(ctx context.Context, t tx, n store.NewRun, id assay.RunID) error {
-	if _, err := t.exec(ctx, `INSERT INTO runs (id, project_id, kind, state, reason, sentence, by_whom, retry_of, concurrency, as_of, created_at)
-		VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10)`,
-		id, n.Project, n.Kind, assay.ReasonAccepted, n.Sentence, n.By, n.RetryOf, n.Concurrency, n.AsOf, n.Now); err != nil {
+	if _, err := t.exec(ctx, `INSERT INTO runs (id, project_id, kind, state, reason, sentence, by_whom, retry_of, concurrency, budget, as_of, created_at)
+		VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11)`,
+		id, n.Project, n.Kind, assay.ReasonAccepted, n.Sentence, n.By, n.RetryOf, n.Concurrency, (*int64)(n.Budget), n.AsOf, n.Now); err != nil {
 		return err
 	}
 	if _, err := t.exec(ctx, "INSERT INTO run_specs (run_id, spec) VALUES ($1, $2)", id, *toJSON(n.Spec)); err != nil {

@@ -15,7 +15,7 @@ type items struct{ *Store }
 
 // itemColumns are followed by the user's id, the session's id and the number of attempts.
 const itemColumns = `i.run_id, i.seq, i.session_key, i.content_id, i.stratum, i.judge, i.repeat, i.state, i.class, i.error, i.pass, i.not_before,
-	i.counted, i.crashes, i.alone, i.origin_run, i.origin_seq, i.ended_at`
+	i.counted, i.crashes, i.alone, i.origin_run, i.origin_seq, i.ended_at, i.cut`
 
 // opened counts by the highest number, so that the next one is free even if a number were missing.
 const opened = "coalesce((SELECT max(a.n) FROM attempts a WHERE a.run_id = i.run_id AND a.seq = i.seq), 0)"
@@ -23,7 +23,7 @@ const opened = "coalesce((SELECT max(a.n) FROM attempts a WHERE a.run_id = i.run
 func itemInto(i *assay.Item) []any {
 	return []any{intTo(&i.Run), &i.Seq, intTo(&i.Session), intTo(&i.Content), intTo(&i.Stratum), intTo(&i.Judge), intTo(&i.Repeat),
 		textTo(&i.State), textTo(&i.Class), &i.Error, &i.Pass, asTimePtr{&i.NotBefore}, intTo(&i.Counted), intTo(&i.Crashes), intTo(&i.Alone),
-		asOriginRun{&i.Origin}, asOriginSeq{&i.Origin}, asTimePtr{&i.EndedAt}, &i.UserID, &i.SessionID, intTo(&i.Attempts)}
+		asOriginRun{&i.Origin}, asOriginSeq{&i.Origin}, asTimePtr{&i.EndedAt}, &i.Cut, &i.UserID, &i.SessionID, intTo(&i.Attempts)}
 }
 
 // asOriginRun makes the origin, asOriginSeq completes it.
@@ -128,16 +128,28 @@ func (i items) Counts(ctx context.Context, run assay.RunID, now time.Time) (coun
 
 func (i items) Spend(ctx context.Context, run assay.RunID) (s assay.Spend, err error) {
 	err = i.read(ctx, func(ctx context.Context, c conn) error {
-		_, err := c.first(ctx, `SELECT count(*), count(*) FILTER (WHERE status = 'unknown'), count(*) FILTER (WHERE late),
-			coalesce(bool_or(usage_known), false), coalesce(sum(input), 0)::bigint, coalesce(sum(cached), 0)::bigint,
-			coalesce(sum(output), 0)::bigint, coalesce(sum(reasoning), 0)::bigint, coalesce(sum(cost_micros), 0)::bigint,
-			count(*) FILTER (WHERE cost_micros IS NULL) FROM attempts
-			WHERE run_id = $1 AND NOT (status = 'done' AND call_at IS NULL)`, []any{run},
-			&s.Attempts, &s.Unknown, &s.Late, &s.Usage.Known, &s.Usage.Input, &s.Usage.Cached, &s.Usage.Output, &s.Usage.Reasoning,
-			&s.CostMicros, &s.UnknownCosts)
+		_, err := c.first(ctx, "SELECT "+spendColumns+" FROM attempts WHERE run_id = $1 AND "+charged, []any{run}, spendInto(&s)...)
 		return err
 	})
 	return s, err
+}
+
+// Answers are rows of verdicts that nothing else reads before the item is graded.
+func (i items) Answers(ctx context.Context, run assay.RunID, seq int64) (list []assay.Answer, err error) {
+	err = i.read(ctx, func(ctx context.Context, c conn) error {
+		var r finding
+		list = nil
+		last := int64(-1)
+		return c.each(ctx, func() error {
+			if r.key.Unit != last {
+				list, last = append(list, r.Answer), r.key.Unit
+			}
+			r.Run, r.Seq = run, seq
+			return r.addTo(&list[len(list)-1])
+		}, "SELECT "+answerColumns+` FROM items i JOIN verdicts v ON v.run_id = i.run_id AND v.seq = i.seq
+			WHERE i.run_id = $1 AND i.seq = $2 AND i.state = 'pending' ORDER BY v.unit_no, v.no`, []any{run, seq}, r.answerInto()...)
+	})
+	return list, err
 }
 
 func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p store.Page) (list []assay.Item, next string, err error) {
@@ -169,7 +181,8 @@ func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p s
 func attemptInto(a *assay.Attempt) []any {
 	return []any{intTo(&a.Run), &a.Seq, intTo(&a.N), &a.Epoch, textTo(&a.Status), textTo(&a.Class), &a.Alone, &a.Late, asTime{&a.OpenedAt},
 		intTo(&a.Wait), asTimePtr{&a.CallAt}, asTimePtr{&a.EndedAt}, intTo(&a.HTTPStatus), intTo(&a.RetryAfter), &a.Usage.Known, &a.Usage.Input,
-		&a.Usage.Cached, &a.Usage.Output, &a.Usage.Reasoning, &a.CostMicros, &a.Model, &a.Fingerprint, &a.Error, &a.Raw}
+		&a.Usage.Cached, &a.Usage.CacheWrite, &a.Usage.Output, &a.Usage.Reasoning, asUSDPtr{&a.Reserved}, asUSDPtr{&a.Cost}, &a.Model, &a.Fingerprint,
+		&a.RequestID, textTo(&a.Seen), &a.Error, &a.Raw}
 }
 
 func (i items) Attempts(ctx context.Context, run assay.RunID, seq int64) (list []assay.Attempt, err error) {

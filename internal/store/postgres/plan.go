@@ -67,15 +67,16 @@ func (p plans) PutItems(ctx context.Context, f store.Fence, items []assay.Item, 
 		column(items, n, func(i assay.Item) *bool { return i.Pass }),
 		column(items, n, func(i assay.Item) *int64 { return originOf(i, func(o *assay.Origin) int64 { return int64(o.Run) }) }),
 		column(items, n, func(i assay.Item) *int64 { return originOf(i, func(o *assay.Origin) int64 { return o.Seq }) }),
+		column(items, n, func(i assay.Item) bool { return i.Cut && i.Origin != nil }),
 	}
 	return p.fenced(ctx, f, toRead, func(ctx context.Context, t tx, _ assay.RunControl) error {
 		added, err := t.exec(ctx, `INSERT INTO items (run_id, seq, content_id, session_key, version_key, judge, repeat, stratum, state, pass,
-			origin_run, origin_seq, ended_at)
+			origin_run, origin_seq, ended_at, cut)
 			SELECT $1, u.seq, u.content_id, u.session_key, j.version_key, u.judge, u.repeat, u.stratum,
 			CASE WHEN u.origin_run IS NULL THEN 'pending' ELSE 'graded' END, CASE WHEN u.origin_run IS NOT NULL THEN u.pass END,
-			u.origin_run, u.origin_seq, CASE WHEN u.origin_run IS NOT NULL THEN $2::bigint END
-			FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bool[], $10::bigint[], $11::bigint[])
-			u (seq, content_id, session_key, judge, repeat, stratum, pass, origin_run, origin_seq)
+			u.origin_run, u.origin_seq, CASE WHEN u.origin_run IS NOT NULL THEN $2::bigint END, u.cut
+			FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bool[], $10::bigint[], $11::bigint[], $12::bool[])
+			u (seq, content_id, session_key, judge, repeat, stratum, pass, origin_run, origin_seq, cut)
 			JOIN run_judges j ON j.run_id = $1 AND j.judge = u.judge`, args...)
 		if violates(err, "") {
 			return assay.Errorf(assay.CodeInternal, "plan run %s: a sequence number, or a content with its judge and repeat, came twice", f.Run)
@@ -128,11 +129,11 @@ func (p plans) Reusable(ctx context.Context, project assay.ProjectID, version as
 		var content assay.ContentKey
 		var r store.Reuse
 		return c.each(ctx, func() error { found[content] = r; r.Pass = nil; return nil },
-			`SELECT DISTINCT ON (i.content_id) i.content_id, i.run_id, i.seq, i.pass FROM version_keys k
+			`SELECT DISTINCT ON (i.content_id) i.content_id, i.run_id, i.seq, i.pass, i.cut FROM version_keys k
 			JOIN unnest($4::bigint[]) u ON true JOIN items i ON i.content_id = u AND i.version_key = k.id AND i.repeat = $3
 			WHERE k.project_id = $1 AND k.hash = $2 AND i.state = 'graded' AND i.origin_run = i.run_id AND i.origin_seq = i.seq AND i.ended_at >= $5
 			ORDER BY i.content_id, i.ended_at DESC, i.run_id DESC, i.seq DESC`,
-			[]any{project, version, repeat, int64s(contents), since}, intTo(&content), intTo(&r.Run), &r.Seq, &r.Pass)
+			[]any{project, version, repeat, int64s(contents), since}, intTo(&content), intTo(&r.Run), &r.Seq, &r.Pass, &r.Cut)
 	})
 	return found, err
 }

@@ -152,6 +152,7 @@ var deletions = [...]struct{ table, rows string }{
 	{"bodies", "sessions s JOIN contents c ON c.session_key = s.id JOIN bodies x ON x.content_id = c.id WHERE s.project_id = $1"},
 	{"contents", "sessions s JOIN contents x ON x.session_key = s.id WHERE s.project_id = $1"},
 	{"sessions", "sessions x WHERE x.project_id = $1"},
+	{"seen", "seen x WHERE x.project_id = $1"},
 	{"rejects", "imports i JOIN rejects x ON x.import_id = i.id WHERE i.project_id = $1"},
 	{"imports", "imports x WHERE x.project_id = $1"},
 	{"projects", "projects x WHERE x.id = $1"},

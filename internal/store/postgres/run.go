@@ -14,7 +14,7 @@ const (
 	runColumns = `r.id, r.project_id, p.name, r.kind, r.state, r.phase, r.reason, r.sentence, s.spec, r.by_whom, r.retry_of, r.epoch,
 	r.revision, r.concurrency, r.stalls, r.partial, r.as_of, r.created_at, r.started_at, r.ended_at, r.heartbeat_at, r.progress_at, r.wake_at,
 	r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned, r.left_unsettled, r.left_undated, r.left_empty,
-	r.left_late`
+	r.left_late, r.budget`
 	runSelect = "SELECT " + runColumns + " FROM runs r JOIN projects p ON p.id = r.project_id JOIN run_specs s ON s.run_id = r.id"
 )
 
@@ -23,7 +23,7 @@ func runInto(r *assay.Run) []any {
 		&r.Sentence, asJSON{&r.Spec}, &r.By, intTo(&r.RetryOf), &r.Epoch, &r.Revision, intTo(&r.Concurrency), intTo(&r.Stalls), &r.Partial,
 		asTime{&r.AsOf}, asTime{&r.CreatedAt}, asTimePtr{&r.StartedAt}, asTimePtr{&r.EndedAt}, asTimePtr{&r.HeartbeatAt},
 		asTimePtr{&r.ProgressAt}, asTimePtr{&r.WakeAt}, asTimePtr{&r.CancelRequestedAt}, &r.CancelNow, asTimePtr{&r.PauseRequestedAt},
-		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty, &r.Left.Late}
+		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty, &r.Left.Late, asUSDPtr{&r.Budget}}
 }
 
 func (r runs) Get(ctx context.Context, id assay.RunID) (run assay.Run, err error) {
@@ -121,6 +121,16 @@ func (r runs) SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.
 			return false, store.Refuse(run, "its concurrency cannot change")
 		}
 		_, err := t.exec(ctx, "UPDATE runs SET revision = revision + 1, concurrency = $2 WHERE id = $1", id, n)
+		return true, err
+	})
+}
+
+func (r runs) SetBudget(ctx context.Context, id assay.RunID, budget *assay.USD) (assay.Run, error) {
+	return r.alter(ctx, id, func(ctx context.Context, t tx, run assay.Run) (bool, error) {
+		if run.State.Terminal() {
+			return false, store.Refuse(run, "its budget cannot change")
+		}
+		_, err := t.exec(ctx, "UPDATE runs SET revision = revision + 1, budget = $2 WHERE id = $1", id, (*int64)(budget))
 		return true, err
 	})
 }

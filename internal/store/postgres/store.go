@@ -112,6 +112,8 @@ func (s *Store) Runs() store.Runs         { return runs{s} }
 func (s *Store) Plans() store.Plans       { return plans{s} }
 func (s *Store) Items() store.Items       { return items{s} }
 func (s *Store) Verdicts() store.Verdicts { return verdicts{s} }
+func (s *Store) Models() store.Models     { return models{s} }
+func (s *Store) Spending() store.Spending { return spending{s} }
 func (s *Store) Owner() store.Owner       { return owner{s} }
 
 // Info reads what doctor shows.

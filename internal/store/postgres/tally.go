@@ -35,10 +35,10 @@ func (v verdicts) Tally(ctx context.Context, chain []assay.RunID, through int64)
 	w := tallied(chain, through)
 	err = v.read(ctx, func(ctx context.Context, c conn) (err error) {
 		into := func(t *store.Tally) []any {
-			return []any{intTo(&t.Stratum), intTo(&t.Judge), textTo(&t.State), textTo(&t.Class), &t.Pass, &t.Reused, &t.N}
+			return []any{intTo(&t.Stratum), intTo(&t.Judge), textTo(&t.State), textTo(&t.Class), &t.Pass, &t.Reused, &t.Cut, &t.N}
 		}
-		list, err = collect(ctx, c, into, `SELECT i.stratum, i.judge, i.state, i.class, i.pass, i.state = 'graded' AND i.origin_run <> i.run_id, count(*)
-			FROM items i`+w.sql.String()+" GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5 NULLS FIRST, 6", w.values()...)
+		list, err = collect(ctx, c, into, `SELECT i.stratum, i.judge, i.state, i.class, i.pass, i.state = 'graded' AND i.origin_run <> i.run_id, i.cut, count(*)
+			FROM items i`+w.sql.String()+" GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5 NULLS FIRST, 6, 7", w.values()...)
 		return err
 	})
 	return list, err
@@ -55,7 +55,7 @@ func (v verdicts) TallyFindings(ctx context.Context, chain []assay.RunID, throug
 			return []any{intTo(&t.Stratum), intTo(&t.Judge), &t.Criterion, &t.Applies, &t.Abstained, &t.Value, &t.N}
 		}
 		list, err = collect(ctx, c, into, `SELECT i.stratum, i.judge, v.criterion, v.applies, v.abstained, coalesce(v.value, ''), count(*)
-			FROM items i JOIN verdicts v ON v.run_id = i.origin_run AND v.seq = i.origin_seq`+w.sql.String()+
+			FROM items i JOIN verdicts v ON v.run_id = i.origin_run AND v.seq = i.origin_seq AND v.unit = ''`+w.sql.String()+
 			" GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6", w.values()...)
 		return err
 	})

@@ -108,7 +108,7 @@ const (
 )
 
 const fenceSQL = `SELECT cancel_requested_at IS NOT NULL, cancel_now, pause_requested_at IS NOT NULL, end_requested_at IS NOT NULL,
-	concurrency::bigint, revision FROM runs WHERE id = $1 AND epoch = $2 AND state = ANY($3) `
+	concurrency::bigint, revision, budget FROM runs WHERE id = $1 AND epoch = $2 AND state = ANY($3) `
 
 // fenced is write under a driver's claim: its first statement locks the run row, or finds that the
 // claim is gone.
@@ -145,7 +145,7 @@ func readControl(results pgx.BatchResults, f store.Fence, c *assay.RunControl) e
 }
 
 func controlInto(c *assay.RunControl) []any {
-	return []any{&c.Cancel, &c.Now, &c.Pause, &c.End, &c.Concurrency, &c.Revision}
+	return []any{&c.Cancel, &c.Now, &c.Pause, &c.End, &c.Concurrency, &c.Revision, asUSDPtr{&c.Budget}}
 }
 
 func lost(run assay.RunID, epoch int64) error {

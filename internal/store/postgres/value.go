@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"assay/internal/assay"
 )
 
 // values turns arguments into what pgx sends without reflection. Every text passes clean here, those
@@ -136,6 +138,17 @@ func (d asInt[T]) ScanInt64(v pgtype.Int8) error {
 }
 
 func intTo[T ~int | ~int64](to *T) asInt[T] { return asInt[T]{to} }
+
+type asUSDPtr struct{ to **assay.USD }
+
+func (d asUSDPtr) ScanInt64(v pgtype.Int8) error {
+	*d.to = nil
+	if v.Valid {
+		n := assay.USD(v.Int64)
+		*d.to = &n
+	}
+	return nil
+}
 
 type asText[T ~string] struct{ to *T }
 

@@ -14,7 +14,8 @@ type verdicts struct{ *Store }
 
 // Items i adopted what items o, of the same run or an earlier one, were answered.
 const (
-	verdictColumns = `SELECT v.unit, v.criterion, v.unit_no::bigint, v.unit_pass, v.value, v.applies, v.abstained, v.reason, v.evidence,
+	answerColumns  = "v.unit, v.criterion, v.unit_no::bigint, v.unit_pass, v.value, v.applies, v.abstained, v.reason, v.evidence"
+	verdictColumns = "SELECT " + answerColumns + `,
 	o.run_id, o.seq, i.repeat, s.user_id, s.session_id, c.hash, s.content_id = i.content_id, j.name, k.hash, i.origin_run <> i.run_id,
 	coalesce(t.day, ''), coalesce(t.arm, ''), o.ended_at, i.seq, coalesce((SELECT a.model FROM attempts a WHERE a.run_id = o.run_id AND a.seq = o.seq
 		AND a.status = 'done' AND a.class = '' AND NOT a.late ORDER BY a.n DESC LIMIT 1), '')`
@@ -88,11 +89,14 @@ type finding struct {
 	evidence json.RawMessage
 }
 
+func (r *finding) answerInto() []any {
+	return []any{&r.Unit, &r.f.Criterion, &r.key.Unit, &r.Pass, asRaw{&r.f.Value}, &r.f.Applies, &r.f.Abstained, &r.f.Reason, asRaw{&r.evidence}}
+}
+
 func (r *finding) into() []any {
 	v := &r.Verdict
-	return []any{&v.Unit, &r.f.Criterion, &r.key.Unit, &v.Pass, asRaw{&r.f.Value}, &r.f.Applies, &r.f.Abstained, &r.f.Reason, asRaw{&r.evidence},
-		intTo(&v.Run), &v.Seq, intTo(&v.Repeat), &v.UserID, &v.SessionID, textTo(&v.Content), &v.Current, &v.Judge, textTo(&v.Version), &v.Reused,
-		&v.Stratum.Day, &v.Stratum.Arm, &v.GradedAt, &r.key.Seq, &v.Model}
+	return append(r.answerInto(), intTo(&v.Run), &v.Seq, intTo(&v.Repeat), &v.UserID, &v.SessionID, textTo(&v.Content), &v.Current, &v.Judge, textTo(&v.Version), &v.Reused,
+		&v.Stratum.Day, &v.Stratum.Arm, &v.GradedAt, &r.key.Seq, &v.Model)
 }
 
 // grouper makes verdicts of rows.
@@ -109,10 +113,14 @@ func (g *grouper) add() error {
 		g.keys = append(g.keys, r.key)
 		g.list = append(g.list, r.Verdict)
 	}
-	v := &g.list[len(g.list)-1]
+	return r.addTo(&g.list[len(g.list)-1].Answer)
+}
+
+// addTo adds the row's finding to the answer that it belongs to.
+func (r *finding) addTo(a *assay.Answer) error {
 	if r.f.Criterion == "" {
 		if r.f.Applies {
-			v.Findings = []assay.Finding{}
+			a.Findings = []assay.Finding{}
 		}
 	} else {
 		f := r.f
@@ -122,7 +130,7 @@ func (g *grouper) add() error {
 				return assay.Errorf(assay.CodeInternal, "read the evidence of item %d of run %s: %w", r.Seq, r.Run, err)
 			}
 		}
-		v.Findings = append(v.Findings, f)
+		a.Findings = append(a.Findings, f)
 	}
 	r.Pass = nil // the next row must not write into what this one keeps
 	return nil

@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,11 +19,37 @@ import (
 // and opens the next attempt, in batches of what is in flight. It reports the disk's sync time beside.
 func BenchmarkCommit(b *testing.B) {
 	for _, inFlight := range []int{64, 512} {
-		b.Run(strconv.Itoa(inFlight), func(b *testing.B) { benchCommit(b, inFlight) })
+		b.Run(strconv.Itoa(inFlight), func(b *testing.B) { benchCommit(b, inFlight, func(*store.Outcome) {}) })
 	}
 }
 
-func benchCommit(b *testing.B, inFlight int) {
+// BenchmarkCommitModel is the same for a model behind a provider: its attempts have a reservation, a
+// usage, a raw answer of 1 KB and a transcript of 3 KB, compressed, that was not there before.
+func BenchmarkCommitModel(b *testing.B) {
+	text := make([]byte, 3000)
+	for i := range text {
+		text[i] = byte(i * 7919 >> 3)
+	}
+	for _, inFlight := range []int{64, 512} {
+		b.Run(strconv.Itoa(inFlight), func(b *testing.B) {
+			benchCommit(b, inFlight, func(o *store.Outcome) {
+				o.Seen = &store.Seen{Hash: assay.Hash(fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.Attempt.Seq)))), Text: text}
+				modelAttempt(&o.Attempt)
+				o.Attempt.Seen = o.Seen.Hash
+			})
+		})
+	}
+}
+
+func modelAttempt(a *assay.Attempt) {
+	reserved, cost := assay.USD(2_000_000), assay.USD(a.Seq*1000)
+	a.Reserved, a.Cost = &reserved, &cost
+	a.Usage = assay.Usage{Known: true, Input: 2000, Cached: 1000, Output: 200, Reasoning: 100}
+	a.Model, a.Fingerprint, a.RequestID = "model-2026-01-01", "fp_0123456789", "req_0123456789abcdef"
+	a.Raw = strings.Repeat("0123456789abcdef", 64)
+}
+
+func benchCommit(b *testing.B, inFlight int, fill func(*store.Outcome)) {
 	ctx := context.Background()
 	dir := b.TempDir()
 	s, err := Open(ctx, dir)
@@ -42,7 +70,7 @@ func benchCommit(b *testing.B, inFlight int) {
 		b.Fatal(err)
 	}
 	pass := true
-	zero := int64(0)
+	zero := assay.USD(0)
 	done := int64(0)
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -51,11 +79,13 @@ func benchCommit(b *testing.B, inFlight int) {
 		for range min(inFlight, b.N-int(done)) {
 			done++
 			a := open(done)
-			a.Status, a.CallAt, a.EndedAt, a.CostMicros = assay.AttemptDone, &now, &now, &zero
-			batch.Done = append(batch.Done, store.Outcome{
+			a.Status, a.CallAt, a.EndedAt, a.Cost = assay.AttemptDone, &now, &now, &zero
+			o := store.Outcome{
 				Attempt: a, State: assay.ItemGraded, Pass: &pass, Counted: true,
 				Answers: []assay.Answer{{Pass: &pass, Findings: []assay.Finding{{Criterion: "done", Value: []byte("true"), Applies: true, Reason: "the last tool call succeeded"}}}},
-			})
+			}
+			fill(&o)
+			batch.Done = append(batch.Done, o)
 			batch.Open = append(batch.Open, open(done+int64(inFlight)))
 		}
 		if _, err := s.Items().Commit(ctx, f, batch); err != nil {
@@ -128,6 +158,58 @@ func median(times []time.Duration) time.Duration {
 		}
 	}
 	return times[len(times)/2]
+}
+
+// BenchmarkSpending sums the attempts of one run, as a budget and as a table do. ASSAY_BENCH_ATTEMPTS
+// sets how many there are (1,000,000 for the figure of the documentation).
+func BenchmarkSpending(b *testing.B) {
+	n := int64(100_000)
+	if text := os.Getenv("ASSAY_BENCH_ATTEMPTS"); text != "" {
+		n, _ = strconv.ParseInt(text, 10, 64)
+	}
+	ctx := context.Background()
+	s, err := Open(ctx, b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	f := benchRun(b, s, 1)
+	now := time.Now().UTC()
+	for seq := int64(1); seq <= n; {
+		var batch []assay.Attempt
+		for ; seq <= n && len(batch) < 1000; seq++ {
+			a := assay.Attempt{Run: f.Run, Seq: seq, N: 1, Epoch: f.Epoch, OpenedAt: now.Add(-time.Duration(seq) * time.Second / 2), CallAt: &now, EndedAt: &now}
+			modelAttempt(&a)
+			batch = append(batch, a)
+		}
+		if err := s.Items().Late(ctx, batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perAttempt := func(b *testing.B, sum func() error) {
+		for b.Loop() {
+			if err := sum(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "attempts/s")
+	}
+	b.Run("spend", func(b *testing.B) {
+		perAttempt(b, func() error { _, err := s.Items().Spend(ctx, f.Run); return err })
+	})
+	b.Run("charged", func(b *testing.B) {
+		perAttempt(b, func() error {
+			_, _, err := s.Spending().Charged(ctx, 1, now.AddDate(0, -1, 0), now.Add(time.Hour))
+			return err
+		})
+	})
+	b.Run("lines", func(b *testing.B) {
+		b.ReportAllocs()
+		perAttempt(b, func() error {
+			_, err := s.Spending().Lines(ctx, store.SpendQuery{Project: 1, Zone: time.UTC})
+			return err
+		})
+	})
 }
 
 // BenchmarkScan reads the frame of a project, as planning does. ASSAY_BENCH_SESSIONS sets how many

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 
 	"assay/internal/assay"
@@ -22,6 +23,19 @@ func (b bodies) Get(ctx context.Context, key assay.ContentKey) (body []byte, has
 		return err
 	})
 	return body, hash, err
+}
+
+func (b bodies) Seen(ctx context.Context, project assay.ProjectID, hash assay.Hash) (text []byte, err error) {
+	key, _ := hex.DecodeString(string(hash)) // what is no hash is not found
+	err = b.s.read.do(ctx, func(c *conn) error {
+		found, err := c.first(ctx, func(r row) error { text = r.blob(0); return nil },
+			"SELECT text FROM seen WHERE project_id = ? AND hash = ?", project, key)
+		if err == nil && !found {
+			err = notFound("the transcript %s is not stored", hash).WithHint("it was erased, or it is of another project")
+		}
+		return err
+	})
+	return text, err
 }
 
 func (b bodies) Load(ctx context.Context, keys []assay.ContentKey, limit int) (map[assay.ContentKey]store.Body, error) {

@@ -57,6 +57,16 @@ func (r runs) SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.
 	})
 }
 
+func (r runs) SetBudget(ctx context.Context, id assay.RunID, budget *assay.USD) (assay.Run, error) {
+	return r.edit(ctx, forAsk, id, func(t tx, run assay.Run) error {
+		if run.State.Terminal() {
+			return store.Refuse(run, "its budget cannot change any more")
+		}
+		_, err := t.exec("UPDATE runs SET budget = ?, revision = revision + 1 WHERE id = ?", (*int64)(budget), id)
+		return err
+	})
+}
+
 func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay.Run, error) {
 	return r.edit(ctx, forAsk, id, func(t tx, run assay.Run) error {
 		if err := c.Allows(run); err != nil {
@@ -133,10 +143,10 @@ func (r runs) Beat(ctx context.Context, f store.Fence, now time.Time) (control a
 	return control, err
 }
 
-const controlColumns = "cancel_requested_at IS NOT NULL, cancel_now, pause_requested_at IS NOT NULL, end_requested_at IS NOT NULL, concurrency, revision"
+const controlColumns = "cancel_requested_at IS NOT NULL, cancel_now, pause_requested_at IS NOT NULL, end_requested_at IS NOT NULL, concurrency, revision, budget"
 
 func scanControl(r row) assay.RunControl {
-	return assay.RunControl{Cancel: r.bool(0), Now: r.bool(1), Pause: r.bool(2), End: r.bool(3), Concurrency: int(r.int(4)), Revision: r.int(5)}
+	return assay.RunControl{Cancel: r.bool(0), Now: r.bool(1), Pause: r.bool(2), End: r.bool(3), Concurrency: int(r.int(4)), Revision: r.int(5), Budget: (*assay.USD)(r.intPtr(6))}
 }
 
 // beat is the fence of a transaction that says that the driver lives: ErrLost when the claim is gone.

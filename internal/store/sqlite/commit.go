@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"time"
 
@@ -14,7 +15,7 @@ func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (contro
 		if control, err = beat(ctx, t, f, b.Now); err != nil {
 			return err
 		}
-		w := batchWriter{t: t, run: int64(f.Run), now: b.Now.UnixMicro(), closed: closeAttempts.on(t), opened: openAttempts.on(t), findings: insertVerdicts.on(t)}
+		w := batchWriter{t: t, ctx: ctx, run: int64(f.Run), now: b.Now.UnixMicro(), closed: closeAttempts.on(t, int64(f.Run)), opened: openAttempts.on(t, int64(f.Run)), findings: insertVerdicts.on(t, int64(f.Run))}
 		if err := w.write(b); err != nil || w.ended == 0 {
 			return err
 		}
@@ -26,24 +27,30 @@ func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (contro
 
 var (
 	// An attempt of this epoch that is there already counts as changed, one of another epoch does not.
-	openAttempts = newMulti("INSERT INTO attempts (run_id, seq, n, epoch, status, alone, opened_at, wait) VALUES ", 8,
+	openAttempts = newMulti("INSERT INTO attempts (run_id, seq, n, epoch, status, alone, opened_at, wait, reserved) VALUES ", "?1, ?, ?, ?, 'open', ?, ?, ?, ?",
 		" ON CONFLICT (run_id, seq, n) DO UPDATE SET wait = wait WHERE epoch = excluded.epoch")
-	closeAttempts = newMulti("INSERT INTO attempts ("+attemptColumns+") VALUES ", 24,
-		" ON CONFLICT (run_id, seq, n) DO UPDATE SET "+attemptFacts+" WHERE status <> 'done'")
+	closeAttempts  = newMulti("INSERT INTO attempts ("+attemptColumns+") VALUES ", "?1, ?, ?, ?, 'done', ifnull(?, ''), ?, 0"+attemptValues, attemptFacts)
+	lateAttempts   = newMulti("INSERT INTO attempts ("+attemptColumns+") VALUES ", "?1, ?, ?, ?, 'done', ifnull(?, ''), ?, 1"+attemptValues, attemptFacts)
 	insertVerdicts = newMulti(`INSERT INTO verdicts (run_id, seq, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason,
-		evidence) VALUES `, 12, "")
+		evidence) VALUES `, "?1, ?, ifnull(?, ''), ?, ?, ?, ?, ?, ?, ?, ifnull(?, ''), ?", " ON CONFLICT DO NOTHING")
 )
 
-// attemptFacts are what is known once a call has returned; the rest was known when it was opened.
-const attemptFacts = `status = excluded.status, class = excluded.class, late = excluded.late, call_at = excluded.call_at,
+// attemptValues follow late; attemptFacts are what is known once a call has returned, since the rest was
+// known when it was opened.
+const (
+	attemptValues = `, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ifnull(?, ''), ifnull(?, ''), ifnull(?, ''), ifnull(?, ''), ifnull(?, ''), ifnull(?, '')`
+	attemptFacts  = ` ON CONFLICT (run_id, seq, n) DO UPDATE SET status = excluded.status, class = excluded.class, late = excluded.late, call_at = excluded.call_at,
 	ended_at = excluded.ended_at, http_status = excluded.http_status, retry_after = excluded.retry_after,
-	usage_known = excluded.usage_known, input = excluded.input, cached = excluded.cached, output = excluded.output,
-	reasoning = excluded.reasoning, cost_micros = excluded.cost_micros, model = excluded.model, fingerprint = excluded.fingerprint,
-	error = excluded.error, raw = excluded.raw`
+	usage_known = excluded.usage_known, input = excluded.input, cached = excluded.cached, cache_write = excluded.cache_write,
+	output = excluded.output, reasoning = excluded.reasoning, cost = excluded.cost, model = excluded.model,
+	fingerprint = excluded.fingerprint, request_id = excluded.request_id, seen = excluded.seen, error = excluded.error, raw = excluded.raw
+	WHERE status <> 'done'`
+)
 
 // batchWriter writes one batch inside its transaction.
 type batchWriter struct {
 	t                        tx
+	ctx                      context.Context
 	run, now                 int64
 	closed, opened, findings *rowWriter
 	ended                    int
@@ -62,7 +69,7 @@ func (w *batchWriter) write(b store.Batch) error {
 	}
 	for i := range b.Open {
 		a := &b.Open[i]
-		if err := w.opened.add(w.run, a.Seq, int64(a.N), a.Epoch, string(assay.AttemptOpen), a.Alone, a.OpenedAt, int64(a.Wait)); err != nil {
+		if err := w.opened.add(a.Seq, int64(a.N), a.Epoch, a.Alone, a.OpenedAt, int64(a.Wait), (*int64)(a.Reserved)); err != nil {
 			return err
 		}
 	}
@@ -74,7 +81,7 @@ func (w *batchWriter) write(b store.Batch) error {
 	if w.opened.changed != int64(len(b.Open)) {
 		return assay.Errorf(assay.CodeInternal, "open attempts of run r%d: a number is taken by an attempt of another epoch", w.run)
 	}
-	return nil
+	return w.seen(b.Done)
 }
 
 // done ends or puts off an item, then closes its attempt: a batch that comes a second time finds
@@ -83,42 +90,95 @@ func (w *batchWriter) done(o *store.Outcome) error {
 	if err := w.settle(o); err != nil {
 		return err
 	}
-	return addAttempt(w.closed, &o.Attempt, assay.AttemptDone, false)
+	return addAttempt(w.closed, &o.Attempt)
 }
 
 func (w *batchWriter) settle(o *store.Outcome) error {
 	if o.State == assay.ItemPending {
-		_, err := w.t.exec(`UPDATE items SET counted = counted + ?, not_before = ?, error = ? WHERE run_id = ? AND seq = ? AND state = 'pending'
+		changed, err := w.t.exec(`UPDATE items SET counted = counted + ?, not_before = ?, error = ? WHERE run_id = ? AND seq = ? AND state = 'pending'
 			AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run_id = ? AND a.seq = ? AND a.n = ? AND a.status = 'done')`,
 			o.Counted, o.NotBefore, o.Error, w.run, o.Attempt.Seq, w.run, o.Attempt.Seq, o.Attempt.N)
+		if err != nil || changed == 0 {
+			return err
+		}
+		return w.answers(o)
+	}
+	if o.State != assay.ItemGraded {
+		changed, err := w.t.exec(`UPDATE items SET state = ?, class = ?, error = ?, counted = counted + ?, not_before = NULL, ended_at = ?
+			WHERE run_id = ? AND seq = ? AND state = 'pending'`, string(o.State), string(o.Class), o.Error, o.Counted, w.now, w.run, o.Attempt.Seq)
+		w.ended += int(changed)
 		return err
 	}
-	var pass, originRun, originSeq any
-	if o.State == assay.ItemGraded {
-		pass, originRun, originSeq = o.Pass, w.run, o.Attempt.Seq
-	}
-	changed, err := w.t.exec(`UPDATE items SET state = ?, class = ?, error = ?, pass = ?, counted = counted + ?, not_before = NULL,
-		origin_run = ?, origin_seq = ?, ended_at = ? WHERE run_id = ? AND seq = ? AND state = 'pending'`,
-		string(o.State), string(o.Class), o.Error, pass, o.Counted, originRun, originSeq, w.now, w.run, o.Attempt.Seq)
+	changed, err := w.t.exec(`UPDATE items SET state = 'graded', class = ifnull(?, ''), error = ifnull(?, ''), pass = ?, cut = ?, counted = counted + ?,
+		not_before = NULL, origin_run = run_id, origin_seq = seq, ended_at = ? WHERE run_id = ? AND seq = ? AND state = 'pending'`,
+		orNull(string(o.Class)), orNull(o.Error), o.Pass, o.Cut, o.Counted, w.now, w.run, o.Attempt.Seq)
 	if err != nil || changed == 0 {
 		return err
 	}
 	w.ended++
-	if o.State != assay.ItemGraded {
+	return w.answers(o)
+}
+
+// answers stores what an attempt was answered, numbered on after what earlier ones were.
+func (w *batchWriter) answers(o *store.Outcome) error {
+	if len(o.Answers) == 0 {
 		return nil
 	}
-	for unit := range o.Answers {
-		if err := w.answer(o.Attempt.Seq, unit, &o.Answers[unit]); err != nil {
+	first, err := w.nextUnit(o)
+	if err != nil {
+		return err
+	}
+	for i := range o.Answers {
+		if err := w.answer(o.Attempt.Seq, first+i, &o.Answers[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// nextUnit looks nowhere for a first attempt, which most are.
+func (w *batchWriter) nextUnit(o *store.Outcome) (next int, err error) {
+	if o.Attempt.N <= 1 {
+		return 0, nil
+	}
+	_, err = w.t.first(w.ctx, func(r row) error { next = int(r.int(0)); return nil },
+		"SELECT coalesce(max(unit_no) + 1, 0) FROM verdicts WHERE run_id = ? AND seq = ?", w.run, o.Attempt.Seq)
+	return next, err
+}
+
+var insertSeen = newMulti("INSERT INTO seen (project_id, hash, text) VALUES ", "?1, ?, ?", " ON CONFLICT DO NOTHING")
+
+// seen stores the transcripts that are not there yet.
+func (w *batchWriter) seen(done []store.Outcome) error {
+	var rows *rowWriter
+	for i := range done {
+		s := done[i].Seen
+		if s == nil {
+			continue
+		}
+		if rows == nil {
+			if _, err := w.t.first(w.ctx, func(r row) error { rows = insertSeen.on(w.t, r.int(0)); return nil }, "SELECT project_id FROM runs WHERE id = ?", w.run); err != nil {
+				return err
+			}
+		}
+		hash, err := hex.DecodeString(string(s.Hash))
+		if err != nil {
+			return assay.Errorf(assay.CodeInternal, "store the transcript of item %d of run r%d: %q is no hash", done[i].Attempt.Seq, w.run, s.Hash)
+		}
+		if err := rows.add(hash, s.Text); err != nil {
+			return err
+		}
+	}
+	if rows == nil {
+		return nil
+	}
+	return rows.flush()
+}
+
 // answer stores one unit's answer: a row for each finding, or one row that says that there is none.
 func (w *batchWriter) answer(seq int64, unit int, a *assay.Answer) error {
 	if len(a.Findings) == 0 {
-		return w.findings.add(w.run, seq, a.Unit, "", unit, 0, a.Pass, nil, a.Findings != nil, false, "", nil)
+		return w.findings.add(seq, orNull(a.Unit), "", unit, 0, a.Pass, nil, a.Findings != nil, false, nil, nil)
 	}
 	for no := range a.Findings {
 		f := &a.Findings[no]
@@ -130,7 +190,7 @@ func (w *batchWriter) answer(seq int64, unit int, a *assay.Answer) error {
 			}
 			evidence = string(text)
 		}
-		if err := w.findings.add(w.run, seq, a.Unit, f.Criterion, unit, no, a.Pass, f.Value, f.Applies, f.Abstained, f.Reason, evidence); err != nil {
+		if err := w.findings.add(seq, orNull(a.Unit), f.Criterion, unit, no, a.Pass, f.Value, f.Applies, f.Abstained, orNull(f.Reason), evidence); err != nil {
 			return err
 		}
 	}
@@ -144,21 +204,27 @@ func (w *batchWriter) end(e store.EndItem) error {
 	return err
 }
 
-func addAttempt(w *rowWriter, a *assay.Attempt, status assay.AttemptStatus, late bool) error {
-	return w.add(int64(a.Run), a.Seq, int64(a.N), a.Epoch, string(status), string(a.Class), a.Alone, late, a.OpenedAt, int64(a.Wait),
-		a.CallAt, a.EndedAt, int64(a.HTTPStatus), int64(a.RetryAfter), a.Usage.Known, a.Usage.Input, a.Usage.Cached, a.Usage.Output,
-		a.Usage.Reasoning, a.CostMicros, a.Model, a.Fingerprint, a.Error, a.Raw)
+func addAttempt(w *rowWriter, a *assay.Attempt) error {
+	return w.add(a.Seq, int64(a.N), a.Epoch, orNull(string(a.Class)), a.Alone, a.OpenedAt, int64(a.Wait), a.CallAt, a.EndedAt, int64(a.HTTPStatus),
+		int64(a.RetryAfter), a.Usage.Known, a.Usage.Input, a.Usage.Cached, a.Usage.CacheWrite, a.Usage.Output, a.Usage.Reasoning,
+		(*int64)(a.Reserved), (*int64)(a.Cost), orNull(a.Model), orNull(a.Fingerprint), orNull(a.RequestID), orNull(string(a.Seen)), orNull(a.Error), orNull(a.Raw))
 }
 
 func (i items) Late(ctx context.Context, attempts []assay.Attempt) error {
 	return i.s.write.do(ctx, forCommit, func(t tx) error {
-		w := closeAttempts.on(t)
-		for j := range attempts {
-			if err := addAttempt(w, &attempts[j], assay.AttemptDone, true); err != nil {
+		for len(attempts) > 0 {
+			run := attempts[0].Run
+			w := lateAttempts.on(t, int64(run))
+			for ; len(attempts) > 0 && attempts[0].Run == run; attempts = attempts[1:] {
+				if err := addAttempt(w, &attempts[0]); err != nil {
+					return err
+				}
+			}
+			if err := w.flush(); err != nil {
 				return err
 			}
 		}
-		return w.flush()
+		return nil
 	})
 }
 

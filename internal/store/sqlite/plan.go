@@ -69,7 +69,7 @@ func (p plans) Strata(ctx context.Context, run assay.RunID) (list []assay.Planne
 }
 
 var insertItems = newMulti(`INSERT INTO items (run_id, seq, content_id, session_key, version_key, judge, repeat, stratum, state, pass,
-	origin_run, origin_seq, ended_at) VALUES `, 13, "")
+	origin_run, origin_seq, ended_at, cut) VALUES `, "?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?", "")
 
 func (p plans) PutItems(ctx context.Context, f store.Fence, list []assay.Item, now time.Time) error {
 	return p.s.fenced(ctx, forPlan, f, func(t tx) error {
@@ -78,7 +78,7 @@ func (p plans) PutItems(ctx context.Context, f store.Fence, list []assay.Item, n
 			"SELECT judge, version_key FROM run_judges WHERE run_id = ?", f.Run); err != nil {
 			return err
 		}
-		w := insertItems.on(t)
+		w := insertItems.on(t, int64(f.Run))
 		for i := range list {
 			item := &list[i]
 			version, ok := versions[item.Judge]
@@ -89,8 +89,8 @@ func (p plans) PutItems(ctx context.Context, f store.Fence, list []assay.Item, n
 			if item.Origin != nil {
 				state, pass, originRun, originSeq, ended = assay.ItemGraded, item.Pass, int64(item.Origin.Run), item.Origin.Seq, now
 			}
-			if err := w.add(int64(f.Run), item.Seq, int64(item.Content), int64(item.Session), version, item.Judge, item.Repeat, item.Stratum,
-				string(state), pass, originRun, originSeq, ended); err != nil {
+			if err := w.add(item.Seq, int64(item.Content), int64(item.Session), version, item.Judge, item.Repeat, item.Stratum,
+				string(state), pass, originRun, originSeq, ended, item.Cut && item.Origin != nil); err != nil {
 				return planned(err, f.Run)
 			}
 		}
@@ -129,12 +129,12 @@ func (p plans) Reusable(ctx context.Context, project assay.ProjectID, version as
 	err := p.s.read.do(ctx, func(c *conn) error {
 		return c.query(ctx, func(r row) error {
 			key, graded := assay.ContentKey(r.int(0)), r.int(4)
-			reuse := store.Reuse{Origin: assay.Origin{Run: assay.RunID(r.int(1)), Seq: r.int(2)}, Pass: r.boolPtr(3)}
+			reuse := store.Reuse{Origin: assay.Origin{Run: assay.RunID(r.int(1)), Seq: r.int(2)}, Pass: r.boolPtr(3), Cut: r.bool(5)}
 			if old, ok := found[key]; !ok || graded > newest[key] || (graded == newest[key] && reuse.Run > old.Run) {
 				found[key], newest[key] = reuse, graded
 			}
 			return nil
-		}, `SELECT i.content_id, i.run_id, i.seq, i.pass, i.ended_at FROM json_each(?) w
+		}, `SELECT i.content_id, i.run_id, i.seq, i.pass, i.ended_at, i.cut FROM json_each(?) w
 			CROSS JOIN version_keys k ON k.project_id = ? AND k.hash = ?
 			CROSS JOIN items i ON i.content_id = w.value AND i.version_key = k.id AND i.repeat = ?
 			WHERE i.state = 'graded' AND i.origin_run = i.run_id AND i.origin_seq = i.seq AND i.ended_at >= ?`,

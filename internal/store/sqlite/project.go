@@ -158,6 +158,7 @@ var deletions = [...]string{
 	"DELETE FROM judge_changes WHERE id IN (SELECT id FROM judge_changes WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM judges WHERE (project_id, name) IN (SELECT project_id, name FROM judges WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM judge_versions WHERE (project_id, hash) IN (SELECT project_id, hash FROM judge_versions WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM seen WHERE id IN (SELECT id FROM seen WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM rejects WHERE (import_id, no) IN (SELECT r.import_id, r.no FROM imports i JOIN rejects r ON r.import_id = i.id WHERE i.project_id = ? LIMIT ?)",
 	"DELETE FROM imports WHERE id IN (SELECT id FROM imports WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM projects WHERE id IN (SELECT id FROM projects WHERE id = ? LIMIT ?)",

@@ -47,13 +47,13 @@ func (v verdicts) Tally(ctx context.Context, chain []assay.RunID, through int64)
 	}
 	where, args := tallied(chain, through)
 	err = v.count(ctx, func(f []string, n int64) {
-		t := store.Tally{Stratum: number(f[0]), Judge: number(f[1]), State: assay.ItemState(f[2]), Class: assay.Class(f[3]), Reused: f[5] == "1", N: n}
+		t := store.Tally{Stratum: number(f[0]), Judge: number(f[1]), State: assay.ItemState(f[2]), Class: assay.Class(f[3]), Reused: f[5] == "1", Cut: f[6] == "1", N: n}
 		if f[4] != "" {
 			pass := f[4] == "1"
 			t.Pass = &pass
 		}
 		list = append(list, t)
-	}, `SELECT concat_ws(char(0), i.stratum, i.judge, i.state, i.class, coalesce(i.pass, ''), i.state = 'graded' AND i.origin_run <> i.run_id)
+	}, `SELECT concat_ws(char(0), i.stratum, i.judge, i.state, i.class, coalesce(i.pass, ''), i.state = 'graded' AND i.origin_run <> i.run_id, i.cut)
 		FROM items i WHERE `+where, args...)
 	slices.SortStableFunc(list, func(a, b store.Tally) int { return compare(a.Stratum, b.Stratum, a.Judge, b.Judge) })
 	return list, err
@@ -69,7 +69,7 @@ func (v verdicts) TallyFindings(ctx context.Context, chain []assay.RunID, throug
 			Stratum: number(f[0]), Judge: number(f[1]), Criterion: f[2], Applies: f[3] == "1", Abstained: f[4] == "1", Value: f[5], N: n,
 		})
 	}, `SELECT concat_ws(char(0), i.stratum, i.judge, v.criterion, v.applies, v.abstained, coalesce(v.value, ''))
-		FROM items i CROSS JOIN verdicts v ON v.run_id = i.origin_run AND v.seq = i.origin_seq
+		FROM items i CROSS JOIN verdicts v ON v.run_id = i.origin_run AND v.seq = i.origin_seq AND v.unit = ''
 		WHERE `+where+" AND i.state = 'graded' AND v.criterion <> ''", args...)
 	slices.SortStableFunc(list, func(a, b store.FindingTally) int { return compare(a.Stratum, b.Stratum, a.Judge, b.Judge) })
 	return list, err

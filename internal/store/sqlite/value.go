@@ -3,10 +3,13 @@ package sqlite
 import (
 	"database/sql/driver"
 	"encoding/json"
+	"math"
 	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"assay/internal/assay"
 )
 
 // toValue turns an argument into what the driver takes. Every text passes clean here, those that
@@ -136,6 +139,16 @@ func (r row) intPtr(i int) *int64 {
 	}
 	n := r.int(i)
 	return &n
+}
+
+// usd is a sum of money that is told in two columns, whole dollars and billionths: in one the sum of
+// many could be too great.
+func (r row) usd(i int) assay.USD {
+	dollars, rest := r.int(i)+r.int(i+1)/int64(assay.Dollar), r.int(i+1)%int64(assay.Dollar)
+	if dollars >= math.MaxInt64/int64(assay.Dollar) {
+		return math.MaxInt64
+	}
+	return assay.USD(dollars)*assay.Dollar + assay.USD(rest)
 }
 
 // toJSON encodes what is always encodable: our own nouns. nil maps and slices become NULL.

@@ -12,7 +12,7 @@ import (
 type verdicts struct{ s *Store }
 
 // Items i adopted what items o, of the same run or an earlier one, were answered.
-const verdictSelect = `SELECT v.unit, v.criterion, v.unit_no, v.unit_pass, v.value, v.applies, v.abstained, v.reason, v.evidence,
+const verdictSelect = `SELECT ` + answerColumns + `,
 	o.run_id, o.seq, i.repeat, s.user_id, s.session_id, c.hash, s.content_id = i.content_id, j.name, k.hash, i.origin_run <> i.run_id,
 	coalesce(t.day, ''), coalesce(t.arm, ''), o.ended_at, i.seq,
 	(SELECT a.model FROM attempts a WHERE a.run_id = o.run_id AND a.seq = o.seq AND a.status = 'done' AND a.class = '' AND NOT a.late ORDER BY a.n DESC LIMIT 1)
@@ -25,6 +25,8 @@ const verdictSelect = `SELECT v.unit, v.criterion, v.unit_no, v.unit_pass, v.val
 	CROSS JOIN version_keys k ON k.id = i.version_key
 	LEFT JOIN strata t ON t.run_id = i.run_id AND t.stratum = i.stratum
 	WHERE i.state = 'graded'`
+
+const answerColumns = "v.unit, v.criterion, v.unit_no, v.unit_pass, v.value, v.applies, v.abstained, v.reason, v.evidence"
 
 // verdictKey is where a verdict stands in a list.
 type verdictKey struct {
@@ -88,20 +90,24 @@ func (g *grouper) add(r row) error {
 			return errStop
 		}
 	}
-	v := &g.list[len(g.list)-1]
+	return addFinding(&g.list[len(g.list)-1].Answer, r, r.int(9), r.int(10))
+}
+
+// addFinding adds a row that begins with answerColumns to its answer.
+func addFinding(a *assay.Answer, r row, run, seq int64) error {
 	if r.text(1) == "" {
 		if r.bool(5) {
-			v.Findings = []assay.Finding{}
+			a.Findings = []assay.Finding{}
 		}
 		return nil
 	}
 	f := assay.Finding{Criterion: r.text(1), Value: r.json(4), Applies: r.bool(5), Abstained: r.bool(6), Reason: r.text(7)}
 	if r[8] != nil {
 		if err := json.Unmarshal(r.json(8), &f.Evidence); err != nil {
-			return assay.Errorf(assay.CodeInternal, "read the evidence of item %d of run r%d: %w", r.int(10), r.int(9), err)
+			return assay.Errorf(assay.CodeInternal, "read the evidence of item %d of run r%d: %w", seq, run, err)
 		}
 	}
-	v.Findings = append(v.Findings, f)
+	a.Findings = append(a.Findings, f)
 	return nil
 }
 

@@ -16,6 +16,7 @@ func testChanges(t *testing.T, open opener) {
 		{"a cancel request beats every other end", testCancelBeats},
 		{"asks are stored once", testAsks},
 		{"concurrency", testConcurrency},
+		{"budget", testBudget},
 		{"revision grows with every change", testRevision},
 		{"take up", testTakeUp},
 		{"100 simultaneous drivers take a run up once", testSimultaneousTakeUp},
@@ -157,6 +158,52 @@ func testConcurrency(w *world) {
 	w.ok(err)
 	equal(w, "what the driver reads", control.Concurrency, 3)
 	_, err = w.Runs().SetConcurrency(w.ctx, 1<<40, 3)
+	w.code(err, assay.CodeNotFound)
+}
+
+func testBudget(w *world) {
+	n := w.newRun()
+	n.Budget = usd(1_234_567_890_123)
+	run := w.create(n)
+	equal(w, "budget of a new run", []any{run.Budget, w.get(run.ID).Budget}, []any{n.Budget, n.Budget})
+	list, _, err := w.Runs().List(w.ctx, store.RunQuery{Project: w.project.ID}, store.Page{})
+	w.ok(err)
+	equal(w, "budget in a list", list[0].Budget, n.Budget)
+	f := w.takeUp(run.ID, 0, false)
+	w.plan(f, w.fill(2))
+	// told is what each of the driver's doors says.
+	told := func() (budgets []*assay.USD) {
+		control, err := w.Runs().Control(w.ctx, f)
+		w.ok(err)
+		beat, err := w.Runs().Beat(w.ctx, f, at(5))
+		w.ok(err)
+		return []*assay.USD{control.Budget, beat.Budget, w.commit(f, store.Batch{}).Budget, w.get(run.ID).Budget}
+	}
+	equal(w, "what the driver reads", told(), []*assay.USD{n.Budget, n.Budget, n.Budget, n.Budget})
+	for _, budget := range []*assay.USD{nil, usd(0), usd(5)} {
+		before := w.get(run.ID)
+		got, err := w.Runs().SetBudget(w.ctx, run.ID, budget)
+		w.ok(err)
+		equal(w, "a new budget", got.Budget, budget)
+		equal(w, "what the driver reads", told(), []*assay.USD{budget, budget, budget, budget})
+		if got.Revision <= before.Revision {
+			w.Errorf("revision %d after setting the budget, %d before", got.Revision, before.Revision)
+		}
+		before.Budget, before.Revision = got.Budget, got.Revision
+		equal(w, "nothing else changes", got, before)
+	}
+	next, err := w.Runs().TakeUp(w.ctx, run.ID, f.Epoch, true, at(6))
+	w.ok(err)
+	equal(w, "budget after a takeover", next.Budget, usd(5))
+	w.change(run.ID, store.Change{From: active, To: assay.RunPaused, Reason: assay.Reason(assay.ClassBudget), Sentence: "s"})
+	got, err := w.Runs().SetBudget(w.ctx, run.ID, usd(6))
+	w.ok(err)
+	equal(w, "budget of a paused run", []any{got.Budget, got.State}, []any{usd(6), assay.RunPaused})
+	ended := w.end(run.ID, assay.RunCancelled)
+	_, err = w.Runs().SetBudget(w.ctx, run.ID, nil)
+	w.code(err, assay.CodeRefused)
+	equal(w, "a run that has ended", w.get(run.ID), ended)
+	_, err = w.Runs().SetBudget(w.ctx, 1<<40, nil)
 	w.code(err, assay.CodeNotFound)
 }
 

@@ -73,6 +73,8 @@ func (f *Faulty) Bodies() store.Bodies     { return faultyBodies{f.Store.Bodies(
 func (f *Faulty) Runs() store.Runs         { return faultyRuns{f.Store.Runs(), f} }
 func (f *Faulty) Plans() store.Plans       { return faultyPlans{f.Store.Plans(), f} }
 func (f *Faulty) Items() store.Items       { return faultyItems{f.Store.Items(), f} }
+func (f *Faulty) Models() store.Models     { return faultyModels{f.Store.Models(), f} }
+func (f *Faulty) Spending() store.Spending { return faultySpending{f.Store.Spending(), f} }
 
 type faultySessions struct {
 	store.Sessions
@@ -113,6 +115,10 @@ func (b faultyBodies) Load(ctx context.Context, keys []assay.ContentKey, limit i
 	return call(b.f, "Bodies.Load", func() (map[assay.ContentKey]store.Body, error) { return b.Bodies.Load(ctx, keys, limit) })
 }
 
+func (b faultyBodies) Seen(ctx context.Context, p assay.ProjectID, hash assay.Hash) ([]byte, error) {
+	return call(b.f, "Bodies.Seen", func() ([]byte, error) { return b.Bodies.Seen(ctx, p, hash) })
+}
+
 type faultyRuns struct {
 	store.Runs
 	f *Faulty
@@ -142,6 +148,10 @@ func (r faultyRuns) Get(ctx context.Context, id assay.RunID) (assay.Run, error) 
 
 func (r faultyRuns) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.Time) (assay.Run, error) {
 	return call(r.f, "Runs.Ask", func() (assay.Run, error) { return r.Runs.Ask(ctx, id, ask, now) })
+}
+
+func (r faultyRuns) SetBudget(ctx context.Context, id assay.RunID, budget *assay.USD) (assay.Run, error) {
+	return call(r.f, "Runs.SetBudget", func() (assay.Run, error) { return r.Runs.SetBudget(ctx, id, budget) })
 }
 
 func (r faultyRuns) Change(ctx context.Context, id assay.RunID, c store.Change) (assay.Run, error) {
@@ -216,6 +226,49 @@ func (i faultyItems) Counts(ctx context.Context, run assay.RunID, now time.Time)
 	return call(i.f, "Items.Counts", func() (assay.Counts, error) { return i.Items.Counts(ctx, run, now) })
 }
 
+func (i faultyItems) Spend(ctx context.Context, run assay.RunID) (assay.Spend, error) {
+	return call(i.f, "Items.Spend", func() (assay.Spend, error) { return i.Items.Spend(ctx, run) })
+}
+
+func (i faultyItems) Answers(ctx context.Context, run assay.RunID, seq int64) ([]assay.Answer, error) {
+	return call(i.f, "Items.Answers", func() ([]assay.Answer, error) { return i.Items.Answers(ctx, run, seq) })
+}
+
 func (i faultyItems) Attempts(ctx context.Context, run assay.RunID, seq int64) ([]assay.Attempt, error) {
 	return call(i.f, "Items.Attempts", func() ([]assay.Attempt, error) { return i.Items.Attempts(ctx, run, seq) })
+}
+
+type faultyModels struct {
+	store.Models
+	f *Faulty
+}
+
+func (m faultyModels) List(ctx context.Context) ([]assay.Model, error) {
+	return call(m.f, "Models.List", func() ([]assay.Model, error) { return m.Models.List(ctx) })
+}
+
+func (m faultyModels) Put(ctx context.Context, key assay.ModelKey, s assay.ModelSettings, now time.Time) error {
+	return do(m.f, "Models.Put", func() error { return m.Models.Put(ctx, key, s, now) })
+}
+
+type faultySpending struct {
+	store.Spending
+	f *Faulty
+}
+
+func (s faultySpending) Charged(ctx context.Context, p assay.ProjectID, from, to time.Time) (assay.USD, int64, error) {
+	var unpriced int64
+	charged, err := call(s.f, "Spending.Charged", func() (charged assay.USD, err error) {
+		charged, unpriced, err = s.Spending.Charged(ctx, p, from, to)
+		return charged, err
+	})
+	return charged, unpriced, err
+}
+
+func (s faultySpending) Lines(ctx context.Context, q store.SpendQuery) ([]assay.SpendLine, error) {
+	return call(s.f, "Spending.Lines", func() ([]assay.SpendLine, error) { return s.Spending.Lines(ctx, q) })
+}
+
+func (s faultySpending) Typical(ctx context.Context, p assay.ProjectID, version assay.Hash) (store.Typical, error) {
+	return call(s.f, "Spending.Typical", func() (store.Typical, error) { return s.Spending.Typical(ctx, p, version) })
 }

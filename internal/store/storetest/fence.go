@@ -104,6 +104,6 @@ func testLost(w *world) {
 	equal(w, "a late attempt that was never stored as open", w.attempts(f.Run, 3)[0].Late, true)
 	spend, err := w.Items().Spend(w.ctx, f.Run)
 	w.ok(err)
-	equal(w, "spend counts late attempts", []any{spend.Attempts, spend.Late, spend.Unknown, spend.CostMicros}, []any{int64(4), int64(3), int64(0), int64(1200)})
+	equal(w, "spend counts late attempts", []any{spend.Attempts, spend.Late, spend.Unknown, int64(spend.Cost)}, []any{int64(4), int64(3), int64(0), int64(1200)})
 	w.ok(w.Items().Late(w.ctx, nil))
 }

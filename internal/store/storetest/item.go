@@ -21,7 +21,6 @@ func testItems(t *testing.T, open opener) {
 		{"a commit is a heartbeat, an ended item is progress", testProgress},
 		{"end rest", testEndRest},
 		{"lists", testItemList},
-		{"spend", testSpend},
 		{"counts of no run", func(w *world) {
 			equal(w, "counts", w.counts(1<<40), assay.Counts{})
 			spend, err := w.Items().Spend(w.ctx, 1<<40)
@@ -43,7 +42,7 @@ func testAttempts(w *world) {
 	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: 2, Pending: 2, InFlight: 2})
 
 	done := closed(a, assay.ClassProviderError)
-	done.RetryAfter, done.HTTPStatus, done.Error, done.CostMicros, done.EndedAt = 1500*time.Millisecond, 503, "bad gateway", nil, ptr(at(6).Add(time.Microsecond))
+	done.RetryAfter, done.HTTPStatus, done.Error, done.Cost, done.EndedAt = 1500*time.Millisecond, 503, "bad gateway", nil, ptr(at(6).Add(time.Microsecond))
 	w.commit(f, store.Batch{Done: []store.Outcome{{Attempt: done, State: assay.ItemPending, Error: "bad gateway", Counted: true}}})
 	equal(w, "closed", w.attempts(f.Run, 1), []assay.Attempt{done})
 	second := opened(f, 1, 2)
@@ -57,11 +56,13 @@ func testOutcomes(w *world) {
 	heads := w.fill(6)
 	f := w.grading(w.newRun(), heads)
 	w.open(f, 1, 2, 3, 4)
+	cut := failed(opened(f, 4, 1), assay.ItemUngradable, assay.ClassContextTooLong)
+	cut.Cut = true // what is not graded was not cut
 	control := w.commit(f, store.Batch{Now: at(50), Done: []store.Outcome{
 		graded(opened(f, 1, 1), true),
-		{Attempt: closed(opened(f, 2, 1), ""), State: assay.ItemGraded, Counted: true, Answers: []assay.Answer{{Findings: []assay.Finding{{Criterion: "c"}}}}},
+		{Attempt: closed(opened(f, 2, 1), ""), State: assay.ItemGraded, Counted: true, Cut: true, Answers: []assay.Answer{{Findings: []assay.Finding{{Criterion: "c"}}}}},
 		failed(opened(f, 3, 1), assay.ItemErrored, assay.ClassTimeout),
-		failed(opened(f, 4, 1), assay.ItemUngradable, assay.ClassContextTooLong),
+		cut,
 	}, End: []store.EndItem{
 		{Seq: 5, State: assay.ItemCancelled},
 		{Seq: 6, State: assay.ItemErrored, Class: assay.ClassJudgeError, Error: "quarantined"},
@@ -78,6 +79,7 @@ func testOutcomes(w *world) {
 	}
 	want[0].Pass, want[0].Origin, want[1].Origin = ptr(true), &assay.Origin{Run: f.Run, Seq: 1}, &assay.Origin{Run: f.Run, Seq: 2}
 	want[4].Attempts, want[4].Counted, want[5].Attempts, want[5].Counted = 0, 0, 0, 0
+	want[1].Cut = true
 	equal(w, "items", w.items(f.Run), want)
 	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: 6, Graded: 2, Errored: 2, Ungradable: 1, Cancelled: 1,
 		ByClass: map[assay.Class]int64{assay.ClassTimeout: 1, assay.ClassContextTooLong: 1, assay.ClassJudgeError: 1}})
@@ -240,23 +242,6 @@ func testItemList(w *world) {
 	equal(w, "graded", list(store.ItemQuery{State: assay.ItemGraded}), []int64{1, 5})
 	equal(w, "timeouts", list(store.ItemQuery{Class: assay.ClassTimeout}), []int64{2, 4})
 	equal(w, "pending timeouts", list(store.ItemQuery{State: assay.ItemPending, Class: assay.ClassTimeout}), []int64(nil))
-}
-
-func testSpend(w *world) {
-	f := w.grading(w.newRun(), w.fill(4))
-	w.open(f, 1, 2, 3, 4)
-	stayed := opened(f, 4, 1) // its call never left, so it cost nothing
-	stayed.Status, stayed.Class, stayed.EndedAt = assay.AttemptDone, assay.ClassAborted, ptr(at(6))
-	w.commit(f, store.Batch{Done: []store.Outcome{{Attempt: stayed, State: assay.ItemPending}}})
-	unknown := closed(opened(f, 2, 1), assay.ClassNetwork)
-	unknown.Usage, unknown.CostMicros = assay.Usage{}, nil
-	w.commit(f, store.Batch{Done: []store.Outcome{graded(opened(f, 1, 1), true), {Attempt: unknown, State: assay.ItemPending, Counted: true}}})
-	w.commit(f, store.Batch{Open: []assay.Attempt{opened(f, 2, 2)}})
-	w.commit(f, store.Batch{Done: []store.Outcome{graded(opened(f, 2, 2), true)}})
-	spend, err := w.Items().Spend(w.ctx, f.Run)
-	w.ok(err)
-	want := assay.Spend{Attempts: 4, Usage: assay.Usage{Known: true, Input: 200, Cached: 20, Output: 40, Reasoning: 10}, CostMicros: 600, UnknownCosts: 2}
-	equal(w, "spend, with one attempt open whose cost is not known yet", spend, want)
 }
 
 func testRepeated(w *world) {

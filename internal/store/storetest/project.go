@@ -112,7 +112,10 @@ func (w *world) furnish() (assay.RunID, int64) {
 	n := w.newRun()
 	n.Idempotency = &store.Idempotency{Route: "r", Key: "k", BodyHash: "h"}
 	f := w.grading(n, heads)
-	w.grade(f, 1, 2, 3)
+	w.open(f, 1, 2, 3)
+	w.commit(f, store.Batch{Done: []store.Outcome{withSeen(graded(opened(f, 1, 1), true), "seen"), graded(opened(f, 2, 1), true), part(opened(f, 3, 1), answers()[5][:3]...)}})
+	w.commit(f, store.Batch{Open: []assay.Attempt{opened(f, 3, 2)}})
+	w.commit(f, store.Batch{Done: []store.Outcome{graded(opened(f, 3, 2), true)}})
 	w.end(f.Run, assay.RunCompleted)
 	return f.Run, imported
 }
@@ -137,6 +140,8 @@ func testDelete(w *world) {
 	w.code(err, assay.CodeNotFound)
 	_, _, err = w.Bodies().Get(w.ctx, head.Content)
 	w.code(err, assay.CodeNotFound)
+	_, err = w.Bodies().Seen(w.ctx, w.project.ID, hashOf("seen"))
+	w.code(err, assay.CodeNotFound)
 	_, _, err = w.Imports().Rejects(w.ctx, w.project.ID, imported, store.Page{})
 	w.code(err, assay.CodeNotFound)
 	equal(w, "items", len(w.items(run)), 0)
@@ -155,7 +160,8 @@ func testDelete(w *world) {
 	equal(w, "what the name's next project holds", totals, store.Totals{})
 
 	equal(w, "the other project's items", len(other.items(otherRun)), 3)
-	equal(w, "the other project's verdicts", len(other.verdictsOf(otherRun)), 3)
+	equal(w, "the other project's verdicts", len(other.verdictsOf(otherRun)), 6)
+	equal(w, "the other project's transcripts", other.seen("seen"), "seen")
 	totals, err = w.Sessions().Count(w.ctx, other.project.ID)
 	w.ok(err)
 	equal(w, "the other project's totals", totals, store.Totals{Sessions: 4, Contents: 4, Bytes: 400, Labels: 1})

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,10 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"takeover", testTakeover},
 		{"crashes", testCrashes},
 		{"verdicts", testVerdicts},
+		{"units", testUnits},
+		{"seen", testSeen},
+		{"models", testModels},
+		{"spending", testSpending},
 		{"chains", testChains},
 		{"texts", testTexts},
 		{"model", testModel},
@@ -259,7 +264,8 @@ func (w *world) plan(f store.Fence, heads []assay.Head) {
 
 // opened is attempt n of an item.
 func opened(f store.Fence, seq int64, n int) assay.Attempt {
-	return assay.Attempt{Run: f.Run, Seq: seq, N: n, Epoch: f.Epoch, Status: assay.AttemptOpen, OpenedAt: at(4), Wait: 5 * time.Millisecond}
+	return assay.Attempt{Run: f.Run, Seq: seq, N: n, Epoch: f.Epoch, Status: assay.AttemptOpen, OpenedAt: at(4), Wait: 5 * time.Millisecond,
+		Reserved: ptr(assay.USD(1000))}
 }
 
 // closed is the same attempt once its call has returned.
@@ -267,10 +273,14 @@ func closed(a assay.Attempt, class assay.Class) assay.Attempt {
 	a.Status, a.Class = assay.AttemptDone, class
 	a.CallAt, a.EndedAt = ptr(at(5)), ptr(at(6))
 	a.HTTPStatus = 200
-	a.Usage = assay.Usage{Known: true, Input: 100, Cached: 10, Output: 20, Reasoning: 5}
-	a.CostMicros = ptr(int64(300))
-	a.Model, a.Fingerprint, a.Raw = "model-2026", "fp", `{"pass": true}`
+	a.Usage = assay.Usage{Known: true, Input: 100, Cached: 10, CacheWrite: 3, Output: 20, Reasoning: 5}
+	a.Cost = ptr(assay.USD(300))
+	a.Model, a.Fingerprint, a.RequestID, a.Seen, a.Raw = "model-2026", "fp", "req-1", hashOf("seen"), `{"pass": true}`
 	return a
+}
+
+func hashOf(text string) assay.Hash {
+	return assay.Hash(fmt.Sprintf("%x", sha256.Sum256([]byte(text))))
 }
 
 // graded is an outcome with one finding.
@@ -334,6 +344,13 @@ func (w *world) counts(run assay.RunID) assay.Counts {
 		w.Fatalf("counts do not add up: %+v", n)
 	}
 	return n
+}
+
+func (w *world) spend(run assay.RunID) assay.Spend {
+	w.Helper()
+	s, err := w.Items().Spend(w.ctx, run)
+	w.ok(err)
+	return s
 }
 
 func (w *world) attempts(run assay.RunID, seq int64) []assay.Attempt {

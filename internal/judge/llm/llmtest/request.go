@@ -19,16 +19,75 @@ type Request struct {
 	parsed parsed
 }
 
+// API names a protocol by its path.
+type API string
+
+const (
+	ChatCompletions API = "chat_completions"
+	Responses       API = "responses"
+	Messages        API = "messages"
+)
+
+// API is the protocol that was spoken, "" for a path that is none.
+func (r *Request) API() API {
+	switch {
+	case strings.HasSuffix(r.Path, "/chat/completions"):
+		return ChatCompletions
+	case strings.HasSuffix(r.Path, "/responses"):
+		return Responses
+	case strings.HasSuffix(r.Path, "/messages"):
+		return Messages
+	}
+	return ""
+}
+
+// Tool says whether the model is told to call a tool.
+func (r *Request) Tool() bool { return bytes.Contains(r.Body, []byte(`"tool_choice":{`)) }
+
+// parsed are the parts of a request of any protocol that scripts ask for.
 type parsed struct {
-	Model    string `json:"model"`
-	Messages []struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	} `json:"messages"`
+	Model        string    `json:"model"`
+	Messages     []message `json:"messages"`
+	Input        []message `json:"input"`        // of Responses
+	Instructions string    `json:"instructions"` // likewise
+	System       content   `json:"system"`       // of Messages
+}
+
+type message struct {
+	Role    string  `json:"role"`
+	Content content `json:"content"`
+}
+
+// content is a text, or a list of parts that have one.
+type content string
+
+func (c *content) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		*c = content(text)
+		return nil
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		*c += content(p.Text)
+	}
+	return nil
 }
 
 func (r *Request) parse() *parsed {
-	r.once.Do(func() { _ = json.Unmarshal(r.Body, &r.parsed) }) // a script for odd bodies reads Body
+	r.once.Do(func() {
+		p := &r.parsed
+		_ = json.Unmarshal(r.Body, p) // a script for odd bodies reads Body
+		p.Messages = append(p.Messages, p.Input...)
+		if system := p.Instructions + string(p.System); system != "" {
+			p.Messages = append([]message{{Role: "system", Content: content(system)}}, p.Messages...)
+		}
+	})
 	return &r.parsed
 }
 
@@ -65,17 +124,17 @@ func (r *Request) Prompt() string { return r.first("user") }
 func (r *Request) first(role string) string {
 	for _, m := range r.parse().Messages {
 		if m.Role == role {
-			return m.Content
+			return string(m.Content)
 		}
 	}
 	return ""
 }
 
-// Messages are all messages as "role: content".
+// Messages are all messages as "role: content", the system's first.
 func (r *Request) Messages() []string {
 	var all []string
 	for _, m := range r.parse().Messages {
-		all = append(all, m.Role+": "+m.Content)
+		all = append(all, m.Role+": "+string(m.Content))
 	}
 	return all
 }

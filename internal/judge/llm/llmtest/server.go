@@ -1,8 +1,8 @@
-// Package llmtest is a scripted server that speaks the OpenAI chat-completions protocol over real
-// HTTP, with the failures that real servers have. Tests and end-to-end runs use it in place of a
-// model.
+// Package llmtest is a scripted server that speaks Chat Completions, Responses and Messages over real
+// HTTP, each on its real path, with the failures that real servers have. Tests and end-to-end runs use
+// it in place of a model.
 //
-// It owns the protocol's server side and the record of what arrived. It refuses to know verdict
+// It owns the server side of the protocols, what each provider says when it fails (Faults), and the record of what arrived. It refuses to know verdict
 // rules: a script decides, per request, what is answered. Its invariant: every request is recorded
 // with when it arrived and when it was done, whatever became of it.
 package llmtest
@@ -12,7 +12,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +22,7 @@ type Script func(*Request) Step
 
 // Server is a running endpoint. Its methods are safe for concurrent use.
 type Server struct {
-	BaseURL string // for a judge's base_url
+	BaseURL string // for a judge's base_url; ends in /v1
 
 	http     *http.Server
 	closing  context.CancelFunc
@@ -138,7 +137,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	q.N = record.N
 	step := notFound
-	if strings.HasSuffix(r.URL.Path, "/chat/completions") && r.Method == http.MethodPost {
+	if q.API() != "" && r.Method == http.MethodPost {
 		step = (*s.script.Load())(q)
 	}
 	status = step.play(w, r, q, time.Duration(s.latency.Load()))

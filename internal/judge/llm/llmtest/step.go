@@ -18,6 +18,8 @@ type Step struct {
 	body   func(*Request) string
 	delay  time.Duration
 	end    end
+	every  time.Duration // between two bytes of the body
+	claude *Step         // what a request of the Messages API gets in its place
 }
 
 // end says how a response ends.
@@ -29,6 +31,7 @@ const (
 	hangBody     // sends its header and half of its body, then nothing
 	cut          // closes the connection before anything is sent
 	cutBody      // closes it in the middle of the body
+	cutChunk     // likewise, of a body whose length was not told
 )
 
 // Finding is what a scripted model says about one criterion.
@@ -92,9 +95,20 @@ func Sequence(steps ...Step) Script {
 	return func(r *Request) Step { return steps[min(int(r.N), len(steps))-1] }
 }
 
-// Wrote answers with a completion of the given text.
+// Wrote answers with a completion of the given text, as the input of the tool where the model was told
+// to call one.
 func Wrote(text func(*Request) string) Step {
-	return Step{status: http.StatusOK, body: func(r *Request) string { return completion(r, text(r), "", "stop") }}
+	return ended("stop", text)
+}
+
+func ended(finish string, text func(*Request) string) Step {
+	return Step{status: http.StatusOK, body: func(r *Request) string {
+		o := output{text: text(r), finish: finish}
+		if r.Tool() && o.text != "" {
+			o.text, o.call = "", o.text
+		}
+		return completion(r, o)
+	}}
 }
 
 // Text is Wrote for a fixed text.
@@ -113,22 +127,27 @@ func Empty() Step { return Text("") }
 // Garbage answers with text that is no JSON.
 func Garbage() Step { return Text("I would say that it went {rather} well.") }
 
-// Refusal answers with the refusal field set.
+// Refusal answers as a model that declines does in each protocol.
 func Refusal(text string) Step {
-	return Step{status: http.StatusOK, body: func(r *Request) string { return completion(r, "", text, "stop") }}
+	return Step{status: http.StatusOK, body: func(r *Request) string { return completion(r, output{refusal: text, finish: "stop"}) }}
 }
 
-// Truncated stops in the middle of the answer with finish_reason length.
+// Truncated stops in the middle of the answer at the length limit.
 func Truncated(values map[string]any) Step {
-	return Step{status: http.StatusOK, body: func(r *Request) string {
+	return ended("length", func(r *Request) string {
 		text := Answer(r.Token(), values)
-		return completion(r, text[:len(text)/2], "", "length")
-	}}
+		return text[:len(text)/2]
+	})
 }
 
-// Filtered stops with finish_reason content_filter.
+// Filtered stops because of a content filter.
 func Filtered() Step {
-	return Step{status: http.StatusOK, body: func(r *Request) string { return completion(r, "", "", "content_filter") }}
+	return Step{status: http.StatusOK, body: func(r *Request) string { return completion(r, output{finish: "content_filter"}) }}
+}
+
+// Called answers with a call of the tool with the given input, JSON or not.
+func Called(input string) Step {
+	return Step{status: http.StatusOK, body: func(r *Request) string { return completion(r, output{call: input, finish: "stop"}) }}
 }
 
 // Status answers with a status and a body as they are; header are pairs.
@@ -145,34 +164,76 @@ func Problem(status int, kind, code, message string, header ...string) Step {
 	return Status(status, marshal(map[string]any{"error": map[string]any{"message": message, "type": kind, "code": code, "param": nil}}), header...)
 }
 
-// RateLimited is a 429 that asks to wait for whole seconds.
-func RateLimited(wait time.Duration) Step {
-	return Problem(http.StatusTooManyRequests, "requests", "rate_limit_exceeded", "Rate limit reached", "Retry-After", strconv.Itoa(int(wait.Seconds())))
+// ClaudeProblem answers with Anthropic's error object.
+func ClaudeProblem(status int, kind, message string, header ...string) Step {
+	return Status(status, marshal(map[string]any{"type": "error", "request_id": "req_test", "error": map[string]any{"type": kind, "message": message}}), header...)
 }
 
-// Quota is a 429 that no waiting helps against.
+// Or gives requests of the Messages API another step.
+func (s Step) Or(claude Step) Step {
+	s.claude = &claude
+	return s
+}
+
+// RateLimited is a 429 that asks to wait for whole seconds.
+func RateLimited(wait time.Duration) Step {
+	seconds := strconv.Itoa(int(wait.Seconds()))
+	return Problem(http.StatusTooManyRequests, "requests", "rate_limit_exceeded", "Rate limit reached", "Retry-After", seconds).
+		Or(ClaudeProblem(http.StatusTooManyRequests, "rate_limit_error", "This request would exceed your organization's rate limit of 50 requests per minute.", "Retry-After", seconds))
+}
+
+// Quota is a refusal that no waiting helps against.
 func Quota() Step {
-	return Problem(http.StatusTooManyRequests, "insufficient_quota", "insufficient_quota", "You exceeded your current quota, please check your plan and billing details.")
+	return Problem(http.StatusTooManyRequests, "insufficient_quota", "insufficient_quota", "You exceeded your current quota, please check your plan and billing details.").
+		Or(ClaudeProblem(http.StatusBadRequest, "invalid_request_error", "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."))
 }
 
 // BadKey is a 401 that repeats the key, as some servers do.
 func BadKey(key string) Step {
-	return Problem(http.StatusUnauthorized, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: "+key)
+	return Problem(http.StatusUnauthorized, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: "+key).
+		Or(ClaudeProblem(http.StatusUnauthorized, "authentication_error", "invalid x-api-key "+key))
 }
 
 // NoModel is a 404 for an unknown model.
 func NoModel() Step {
-	return Problem(http.StatusNotFound, "invalid_request_error", "model_not_found", "The model `m` does not exist or you do not have access to it.")
+	return Problem(http.StatusNotFound, "invalid_request_error", "model_not_found", "The model `m` does not exist or you do not have access to it.").
+		Or(ClaudeProblem(http.StatusNotFound, "not_found_error", "model: m"))
 }
 
 // ContextTooLong is a 400 for a prompt that does not fit.
 func ContextTooLong() Step {
-	return Problem(http.StatusBadRequest, "invalid_request_error", "context_length_exceeded", "This model's maximum context length is 8192 tokens.")
+	return Problem(http.StatusBadRequest, "invalid_request_error", "context_length_exceeded", "This model's maximum context length is 8192 tokens.").
+		Or(ClaudeProblem(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"))
 }
 
 // ServerError is a 500.
 func ServerError() Step {
-	return Problem(http.StatusInternalServerError, "server_error", "", "The server had an error while processing your request.")
+	return Problem(http.StatusInternalServerError, "server_error", "", "The server had an error while processing your request.").
+		Or(ClaudeProblem(http.StatusInternalServerError, "api_error", "Internal server error"))
+}
+
+// Overloaded is a 503, of the Messages API a 529.
+func Overloaded() Step {
+	return Problem(http.StatusServiceUnavailable, "service_unavailable_error", "server_is_overloaded", "The server is currently overloaded with other requests. Sorry about that!").
+		Or(ClaudeProblem(529, "overloaded_error", "Overloaded"))
+}
+
+// Page is an HTML page, as proxies and walls send them.
+func Page(status int, title string) Step {
+	return Status(status, "<!DOCTYPE html>\n<html><head><title>"+title+"</title></head><body><h1>"+title+"</h1></body></html>\n", "Content-Type", "text/html; charset=utf-8")
+}
+
+// Stream answers with an event stream although none was asked for, CutStream with half of one.
+func Stream() Step {
+	return Step{status: http.StatusOK, header: map[string]string{"Content-Type": "text/event-stream"}, body: func(r *Request) string {
+		return "data: " + completion(r, output{text: "part", finish: ""}) + "\n\ndata: [DONE]\n\n"
+	}}
+}
+
+func CutStream() Step {
+	s := Stream()
+	s.end = cutChunk
+	return s
 }
 
 // Hang never answers; HangBody sends its header and half of a body, then nothing.
@@ -183,20 +244,40 @@ func HangBody() Step { return Step{status: http.StatusOK, end: hangBody, body: g
 func Cut() Step     { return Step{end: cut} }
 func CutBody() Step { return Step{status: http.StatusOK, end: cutBody, body: garbage} }
 
-func garbage(r *Request) string { return completion(r, "never read whole", "", "stop") }
+// CutChunk closes the connection in the middle of a body whose length was not told. Half sends half of
+// a body and ends it as if it were whole.
+func CutChunk() Step { return Step{status: http.StatusOK, end: cutChunk, body: garbage} }
+func Half() Step {
+	return Step{status: http.StatusOK, body: func(r *Request) string { b := garbage(r); return b[:len(b)*2/3] }}
+}
+
+func garbage(r *Request) string {
+	return completion(r, output{text: "never read whole", finish: "stop"})
+}
+
+// With adds headers, as pairs.
+func (s Step) With(header ...string) Step {
+	all := maps.Clone(s.header)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		all[header[i]] = header[i+1]
+	}
+	s.header = all
+	return s
+}
+
+// Drip sends the body byte by byte.
+func (s Step) Drip(every time.Duration) Step {
+	s.every = every
+	return s
+}
 
 // After delays a step.
 func (s Step) After(d time.Duration) Step {
 	s.delay += d
 	return s
-}
-
-func completion(r *Request, text, refusal, finish string) string {
-	model := r.Model()
-	return fmt.Sprintf(`{"id":"chatcmpl-%d","object":"chat.completion","created":1700000000,"model":%s,"system_fingerprint":"fp_test",`+
-		`"choices":[{"index":0,"finish_reason":%q,"logprobs":null,"message":{"role":"assistant","content":%s,"refusal":%s}}],`+
-		`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":16},"completion_tokens_details":{"reasoning_tokens":4}}}`,
-		r.N, marshal(model+"-2025-01-01"), finish, nullable(text), nullable(refusal), len(r.Body)/4, len(text)/4+4, len(r.Body)/4+len(text)/4+4)
 }
 
 func nullable(s string) string {
@@ -208,6 +289,12 @@ func nullable(s string) string {
 
 // play sends the step and returns the status that was sent.
 func (s Step) play(w http.ResponseWriter, r *http.Request, q *Request, latency time.Duration) int {
+	if s.claude != nil && q.API() == Messages {
+		other := *s.claude
+		other.delay += s.delay
+		other.every = max(other.every, s.every)
+		s = other
+	}
 	if d := s.delay + latency; d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
@@ -229,8 +316,13 @@ func (s Step) play(w http.ResponseWriter, r *http.Request, q *Request, latency t
 	for name, value := range s.header {
 		w.Header().Set(name, value)
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if s.end != cutChunk {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	w.WriteHeader(s.status)
+	if s.every > 0 {
+		return s.drip(w, r, body)
+	}
 	if s.end == whole {
 		_, _ = w.Write([]byte(body)) // a client that left is recorded as answered
 		return s.status
@@ -241,4 +333,20 @@ func (s Step) play(w http.ResponseWriter, r *http.Request, q *Request, latency t
 		<-r.Context().Done()
 	}
 	panic(http.ErrAbortHandler)
+}
+
+// drip sends the body byte by byte, for as long as somebody reads.
+func (s Step) drip(w http.ResponseWriter, r *http.Request, body string) int {
+	tick := time.NewTicker(s.every)
+	defer tick.Stop()
+	for i := range len(body) {
+		select {
+		case <-tick.C:
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = w.Write([]byte(body[i : i+1]))
+		_ = http.NewResponseController(w).Flush()
+	}
+	return s.status
 }

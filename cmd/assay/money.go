@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+// dollars is an amount on the command line.
+type dollars struct{ usd assay.USD }
+
+// UnmarshalText is for kong.
+func (d *dollars) UnmarshalText(text []byte) (err error) {
+	d.usd, err = assay.ParseUSD(string(text))
+	return err
+}
+
+// amount is nil where no flag was given.
+func amount(d *dollars) *assay.USD {
+	if d == nil {
+		return nil
+	}
+	return &d.usd
+}
+
+// budgetChange is an amount or none.
+type budgetChange struct{ budget api.Budget }
+
+// UnmarshalText is for kong.
+func (b *budgetChange) UnmarshalText(text []byte) error {
+	if strings.EqualFold(string(text), "none") {
+		b.budget = api.SetBudget(nil)
+		return nil
+	}
+	usd, err := assay.ParseUSD(string(text))
+	b.budget = api.SetBudget(&usd)
+	return err
+}
+
+// change leaves a budget as it is where no flag was given.
+func change(b *budgetChange) api.Budget {
+	if b == nil {
+		return api.Budget{}
+	}
+	return b.budget
+}
+
+// budgetFlags bound what a run may spend.
+type budgetFlags struct {
+	Budget        *dollars `placeholder:"USD" help:"Hard budget: the run pauses before a call could cost more than what is left of it."`
+	AllowUnpriced bool     `help:"Under a budget: let calls leave whose price is not known. They are not counted."`
+}
+
+// spendText says what a run used and cost.
+func spendText(s assay.Spend) string { return tokensText(s) + ", USD " + s.CostText() }
+
+func tokensText(s assay.Spend) string {
+	if !s.Usage.Known {
+		return "no tokens reported"
+	}
+	text := fmt.Sprintf("%s tokens in", comma(s.Usage.Input))
+	if s.Usage.Cached > 0 {
+		text += fmt.Sprintf(" (%s cached)", comma(s.Usage.Cached))
+	}
+	text += fmt.Sprintf(", %s out", comma(s.Usage.Output))
+	if s.Usage.Reasoning > 0 {
+		text += fmt.Sprintf(" (%s reasoning)", comma(s.Usage.Reasoning))
+	}
+	return text
+}
+
+// budgetText says what is left of a run's budget.
+func budgetText(v api.RunView) string {
+	text := "none"
+	if v.Budget != nil {
+		text = "USD " + v.Budget.String()
+		if v.BudgetLeft != nil {
+			text += ", " + v.BudgetLeft.Short() + " left"
+		}
+	}
+	if v.Spec.Unpriced {
+		text += ", calls of unknown price allowed"
+	}
+	return text
+}
+
+// orUnknown prints an amount that may not be known: never 0 then.
+func orUnknown(u *assay.USD) string {
+	if u == nil {
+		return "unknown"
+	}
+	return u.Short()
+}
+
+// priceText is a price with where it is from and of what day.
+func priceText(p *assay.Price) string {
+	if p == nil {
+		return "unknown"
+	}
+	text := "in " + p.Input.String()
+	if p.Cached != nil {
+		text += ", cached " + p.Cached.String()
+	}
+	if p.CacheWrite != nil {
+		text += ", cache write " + p.CacheWrite.String()
+	}
+	text += ", out " + p.Output.String()
+	if from := priceSource(p); from != "" {
+		text += " (" + from + ")"
+	}
+	return text
+}
+
+func priceSource(p *assay.Price) string {
+	parts := []string{}
+	if p.Source != "" {
+		parts = append(parts, p.Source)
+	}
+	if p.AsOf != nil {
+		parts = append(parts, p.AsOf.UTC().Format("2006-01-02"))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"time"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+type spendCmd struct {
+	By    string `default:"run" enum:"run,judge,model,day" placeholder:"GROUP" help:"What a row is: run (the default), judge, model or day."`
+	From  string `placeholder:"TIME" help:"Only calls that began at or after: YYYY-MM-DD in the project's zone, or RFC 3339."`
+	To    string `placeholder:"TIME" help:"Only calls that began before; a day is excluded whole."`
+	RunID string `name:"run" placeholder:"RUN" help:"Only calls of this run, e.g. r3."`
+}
+
+func (spendCmd) Help() string {
+	return `What calls used and cost, summed over every call that left, those of crashed, retried and cancelled runs too. What is not known is never 0: a call that was cut, or whose answer told no usage, may have cost up to what was set aside for it, and a call without a known price is counted as unknown.
+
+Example:
+
+    assay spend
+    assay spend --by day --from 2026-03-01
+    assay spend --by model --run r3`
+}
+
+func (c *spendCmd) Run(a *app) error {
+	q := api.SpendQuery{By: c.By}
+	if c.RunID != "" {
+		id, err := assay.ParseRunID(c.RunID)
+		if err != nil {
+			return err
+		}
+		q.Run = id
+	}
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	if q.From, q.To, err = (frameFlags{From: c.From, To: c.To}).window(a, d); err != nil {
+		return err
+	}
+	s, err := d.Spend(a.ctx, a.Project, q)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.printJSON(s)
+	}
+	return a.printSpend(s)
+}
+
+func (a *app) printSpend(s api.Spending) error {
+	head := map[string]string{"run": "RUN", "judge": "JUDGE", "model": "MODEL", "day": "DAY"}[s.By]
+	t := newTable(a.out, head, "CALLS", "TOKENS IN", "CACHED", "OUT", "REASONING", "USD")
+	for _, g := range s.Groups {
+		t.row(append([]string{groupName(g)}, spendCells(g.Spend)...)...)
+	}
+	t.row(append([]string{"total"}, spendCells(s.Total)...)...)
+	if err := t.end(); err != nil {
+		return err
+	}
+	a.print("\n")
+	for _, m := range s.Months {
+		a.print("month %s  USD %s\n", m.Month, monthText(m))
+	}
+	return nil
+}
+
+func spendCells(s assay.Spend) []string {
+	tokens := func(n int64) string {
+		if !s.Usage.Known && s.Attempts > 0 {
+			return "unknown"
+		}
+		return comma(n)
+	}
+	return []string{comma(s.Attempts), tokens(s.Usage.Input), tokens(s.Usage.Cached), tokens(s.Usage.Output), tokens(s.Usage.Reasoning), s.CostRange()}
+}
+
+func groupName(g api.SpendGroup) string {
+	switch {
+	case g.Day != "":
+		return g.Day
+	case g.Run != 0:
+		return g.Run.String()
+	case g.Judge != "":
+		return g.Judge + " " + shortHash(g.Version)
+	case g.Model != "":
+		return g.Model
+	}
+	return "not named"
+}
+
+// monthText is what a month spent, against its budget where it has one.
+func monthText(m api.MonthSpend) string {
+	text := m.Charged.Short() + " spent or set aside"
+	if m.Unpriced > 0 {
+		text += " + unknown for " + count(m.Unpriced, "call")
+	}
+	if m.Budget != nil && m.Left != nil {
+		text += " of " + m.Budget.String() + ", " + m.Left.Short() + " left"
+	}
+	return text
+}
+
+// inTime is a time and how long it is until then.
+func inTime(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return moment(t, time.UTC) + " (in " + span(max(0, time.Until(*t))) + ")"
+}

@@ -1,0 +1,40 @@
+package assay
+
+import "testing"
+
+func TestMoneyIsNeverZeroWhereNobodyKnows(t *testing.T) {
+	for _, c := range []struct {
+		spend       Spend
+		text, short string
+	}{
+		{Spend{Attempts: 3}, "0.0000", "0.0000"}, // rules: free, which is known
+		{Spend{Attempts: 3, Unpriced: 3}, "unknown for 3 calls", "unknown for 3 calls"},
+		{Spend{Attempts: 3, Cost: Dollar * 3 / 2}, "1.5000", "1.5000"},
+		{Spend{Attempts: 3, Cost: Dollar * 3 / 2, Unpriced: 1}, "1.5000 + unknown for 1 call", "1.5000 + unknown for 1 call"},
+		{Spend{Attempts: 3, Cost: Dollar * 6 / 5, Held: Dollar * 14 / 100, HeldN: 2}, "1.2000 + at most 0.1400 of 2 calls whose cost is not known", "1.2000 to 1.3400"},
+		{Spend{Attempts: 3000, Held: Dollar, HeldN: 1, Unpriced: 1234}, "at most 1.0000 of 1 call whose cost is not known + unknown for 1,234 calls", "0.0000 to 1.0000 + unknown for 1,234 calls"},
+		{Spend{Attempts: 1, Cost: 12_345}, "0.000012345", "0.000012345"},
+	} {
+		if got := c.spend.CostText(); got != c.text {
+			t.Errorf("%+v: %q, want %q", c.spend, got, c.text)
+		}
+		if got := c.spend.CostRange(); got != c.short {
+			t.Errorf("%+v: %q, want %q", c.spend, got, c.short)
+		}
+	}
+}
+
+func TestLeftOfABudget(t *testing.T) {
+	budget := 2 * Dollar
+	for _, c := range []struct {
+		spend Spend
+		left  USD
+	}{{Spend{}, 2 * Dollar}, {Spend{Cost: Dollar, Held: Dollar / 2}, Dollar / 2}, {Spend{Cost: 3 * Dollar}, 0}} {
+		if got := c.spend.Left(&budget); got == nil || *got != c.left {
+			t.Errorf("%+v: %v, want %s", c.spend, got, c.left)
+		}
+	}
+	if (Spend{}).Left(nil) != nil {
+		t.Error("nothing is left of no budget")
+	}
+}

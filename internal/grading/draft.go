@@ -1,0 +1,144 @@
+package grading
+
+import (
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/judge"
+)
+
+// drafted is what became of a flight's draft: a call that may be opened, or a reply without a call.
+type drafted struct {
+	flight
+	ended *judge.Reply
+}
+
+// drafters is how many of one group are rendered at once: it is work for the processor.
+const drafters = 4
+
+// draw up renders the prompts of a group of flights, so that what each can cost is known before it is
+// opened. Every flight comes back through l.drafts.
+func (l *loop) drawUp(group []flight) {
+	if len(group) == 0 {
+		return
+	}
+	l.drafting += len(group)
+	l.shelve(group)
+	for i := range min(drafters, len(group)) {
+		go func() {
+			for k := i; k < len(group); k += drafters {
+				f := group[k]
+				ended := l.draft(&f)
+				f.shelf = nil // bodies are large
+				l.drafts <- drafted{f, ended}
+			}
+		}()
+	}
+}
+
+// draft fills in f.draft, or says how the question ended without a call.
+func (l *loop) draft(f *flight) (ended *judge.Reply) {
+	q, reply := l.question(f)
+	if reply != nil {
+		return reply
+	}
+	f.draft = l.meters[f.item.Judge].judge.Draft(q)
+	if f.draft.Ended != nil {
+		return f.draft.Ended
+	}
+	if count := f.draft.Load.Count; count != nil && l.weighs.Load() {
+		_, f.draft.Load.InputMost, _ = count()
+	}
+	return nil
+}
+
+// drafted takes a draft in: its call is opened with the next commit, unless the budget forbids it or the
+// run is wanted to stop.
+func (l *loop) takeDraft(d drafted) {
+	l.drafting--
+	f := d.flight
+	if d.ended != nil {
+		l.end(result{f, *d.ended})
+		return
+	}
+	if l.halt.Load() {
+		l.putBack(f)
+		return
+	}
+	m := l.meters[f.item.Judge]
+	f.price = m.price(&l.g.o)
+	f.attempt.Reserved = worst(f.price, f.draft.Load)
+	if why := l.budget.promise(f.attempt.Reserved, l.control.Budget); why != nil {
+		f.attempt.Reserved = nil
+		l.tight = why
+		l.putBack(f)
+		return
+	}
+	f.attempt.Seen = f.draft.Seen.Hash
+	f.permit.Weigh(f.draft.Load.Input + m.output)
+	f.attempt.OpenedAt = l.g.o.Now()
+	l.opened = append(l.opened, f)
+}
+
+// putBack returns a flight that has not left to the queue.
+func (l *loop) putBack(f flight) {
+	l.budget.withdraw(f.attempt.Reserved)
+	l.land(f, nil)
+	f.item.Attempts--
+	l.queue.putBack(waiting{item: f.item, unreadable: f.unreadable, answered: f.answered, recall: f.recall, since: f.attempt.OpenedAt.Add(-f.attempt.Wait)})
+}
+
+// land gives back what a flight holds of the process. reply is nil when its call never left.
+func (l *loop) land(f flight, reply *judge.Reply) {
+	if !f.attempt.Alone {
+		l.g.o.Gate.Leave()
+	}
+	if f.release != nil {
+		f.release()
+	}
+	m := l.meters[f.item.Judge]
+	switch {
+	case m == nil:
+	case reply == nil || reply.CallAt.IsZero() && reply.Class != assay.ClassUnreachable:
+		f.permit.Cancel()
+	default:
+		if reply.Usage.Known {
+			m.weighed(reply.Usage)
+		}
+		f.permit.Done(outcome(*reply))
+	}
+}
+
+// question puts together what f's judge is asked, or says why it cannot be.
+func (l *loop) question(f *flight) (judge.Question, *judge.Reply) {
+	if err := l.recall(f); err != nil {
+		r := l.unread("read attempts", err)
+		return judge.Question{}, &r
+	}
+	q := judge.Question{Repeat: f.item.Repeat, Unreadable: f.unreadable, Answered: f.answered}
+	if !l.judges[f.item.Judge].NeedsBody() {
+		return q, nil
+	}
+	var err error
+	if q.Session, q.Content, f.release, err = l.g.read(l.calls, f.shelf, f.item.Content); err != nil {
+		r := l.noBody(err)
+		return q, &r
+	}
+	if q.Session.Empty() {
+		return q, &judge.Reply{Class: assay.ClassSessionEmpty, Error: "the session holds no message to grade"}
+	}
+	return q, nil
+}
+
+// begin makes a flight of an item that may run now.
+func (l *loop) begin(w waiting, now time.Time, alone bool) flight {
+	w.item.Attempts++
+	since := w.since
+	if since.IsZero() {
+		since = l.began
+	}
+	return flight{item: w.item, unreadable: w.unreadable, answered: w.answered, recall: w.recall, attempt: assay.Attempt{
+		Run: l.ID, Seq: w.item.Seq, N: w.item.Attempts, Epoch: l.Epoch, Status: assay.AttemptOpen,
+		Alone: alone, OpenedAt: now, Wait: max(now.Sub(since), 0),
+	}}
+}

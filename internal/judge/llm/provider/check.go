@@ -1,0 +1,231 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"assay/internal/assay"
+	"assay/internal/judge"
+	"assay/internal/limit"
+)
+
+// Report says what of a provider works, after one cheap call.
+type Report struct {
+	Provider  string        `json:"provider"`
+	API       API           `json:"api"`
+	Endpoint  string        `json:"endpoint"`
+	Model     string        `json:"model"`
+	Served    string        `json:"served_model,omitempty"`
+	OK        bool          `json:"ok"` // a judge can be asked; a step may still be missing
+	Steps     []Step        `json:"steps"`
+	Usage     assay.Usage   `json:"usage"`
+	Told      limit.Told    `json:"limits"`
+	Took      time.Duration `json:"took"`
+	Class     assay.Class   `json:"class,omitempty"` // that a judge's call would have had
+	RequestID string        `json:"request_id,omitempty"`
+}
+
+// StepState is how a step ended.
+type StepState string
+
+const (
+	StepOK      StepState = "ok"
+	StepMissing StepState = "missing" // judges work without it, but something is lost
+	StepFailed  StepState = "failed"
+	StepSkipped StepState = "skipped" // nobody knows: an earlier step failed
+)
+
+// Step is one thing that must work, or be there, for a judge to be asked well.
+type Step struct {
+	Name  string    `json:"name"`
+	State StepState `json:"state"`
+	Says  string    `json:"says"`           // one sentence
+	Todo  string    `json:"todo,omitempty"` // what to do about it
+}
+
+// Names of the steps, in order.
+const (
+	CheckSettings = "settings"
+	CheckAddress  = "address"
+	CheckTLS      = "tls"
+	CheckKey      = "key"
+	CheckModel    = "model"
+	CheckAnswer   = "answer"
+	CheckSchema   = "structured output"
+	CheckUsage    = "usage"
+	CheckLimits   = "limits"
+)
+
+var checks = []string{CheckSettings, CheckAddress, CheckTLS, CheckKey, CheckModel, CheckAnswer, CheckSchema, CheckUsage, CheckLimits}
+
+const (
+	checkSchema = `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false}`
+	checkPrompt = `This is a test of the connection. Answer with the JSON object {"ok": true} and nothing else.`
+
+	checkTokens          = 200
+	checkTokensReasoning = 4000 // reasoning counts against the limit; what is not used is not paid
+)
+
+// Check makes one cheap call with the settings and parameters of a judge, and says which steps worked.
+// The parameters' schema and, unless it is smaller, their limit of the output are its own.
+func Check(ctx context.Context, s Settings, p Params, env Env) Report {
+	if env.Transport == nil {
+		t := NewTransport()
+		defer t.CloseIdleConnections()
+		env.Transport = t
+	}
+	most := int64(checkTokens)
+	if p.Reasoning != "" {
+		most = checkTokensReasoning
+	}
+	if p.MaxTokens < 1 || p.MaxTokens > most {
+		p.MaxTokens = most
+	}
+	p.Schema = json.RawMessage(checkSchema)
+	c, err := New(s, p, "", []Part{{Text: checkPrompt}}, env)
+	if err != nil {
+		r := Report{Provider: s.Provider, API: s.API, Endpoint: s.BaseURL, Model: p.Model}
+		r.fail(CheckSettings, err.Error(), hintOf(err))
+		return r.finish()
+	}
+	began := time.Now()
+	content, reply := c.Send(ctx, c.Body(nil, nil))
+	r := Report{Provider: c.settings.Provider, API: c.settings.API, Endpoint: c.settings.BaseURL, Model: c.model, Served: reply.Model,
+		Usage: reply.Usage, Told: reply.Told, Took: time.Since(began), Class: reply.Class, RequestID: reply.RequestID}
+	r.ok(CheckSettings, "%s at %s", r.API, r.Endpoint)
+	r.look(c, content, reply)
+	return r.finish()
+}
+
+func hintOf(err error) string {
+	if e, ok := err.(*assay.Error); ok {
+		return e.Hint
+	}
+	return ""
+}
+
+func (r *Report) step(name string, state StepState, says, todo string) {
+	r.Steps = append(r.Steps, Step{Name: name, State: state, Says: says, Todo: todo})
+}
+
+func (r *Report) ok(name, format string, args ...any) {
+	r.step(name, StepOK, fmt.Sprintf(format, args...), "")
+}
+
+func (r *Report) fail(name, says, todo string) { r.step(name, StepFailed, says, todo) }
+
+// finish adds the steps that were not reached.
+func (r *Report) finish() Report {
+	r.OK = true
+	for _, s := range r.Steps {
+		r.OK = r.OK && s.State != StepFailed
+	}
+	for _, name := range checks[len(r.Steps):] {
+		r.step(name, StepSkipped, "not known: an earlier step failed", "")
+	}
+	return *r
+}
+
+// look walks the steps until one failed.
+func (r *Report) look(c *Client, content string, reply judge.Reply) {
+	remedy := assay.Policies[reply.Class].Remedy
+	secure := strings.HasPrefix(r.Endpoint, "https:")
+	switch {
+	case reply.Class == assay.ClassBadCredentials && reply.CallAt.IsZero():
+		r.step(CheckAddress, StepSkipped, "not known: no call left without a key", "")
+		r.step(CheckTLS, StepSkipped, "not known: no call left without a key", "")
+		r.fail(CheckKey, reply.Error, "give the key by api_key_env, api_key_file or api_key_command where runs are driven")
+		return
+	case strings.HasPrefix(reply.Error, insecure):
+		r.ok(CheckAddress, "something answers there")
+		r.fail(CheckTLS, reply.Error, "give the authority's certificate as ca_file; or the endpoint speaks http: look at base_url")
+		return
+	case reply.HTTPStatus == 0 || reply.Class == assay.ClassUnreachable:
+		r.fail(CheckAddress, reply.Error, remedy+"; look at base_url, at HTTPS_PROXY and at NO_PROXY")
+		return
+	}
+	r.ok(CheckAddress, "it answers in %s", r.Took.Round(time.Millisecond))
+	if secure {
+		r.ok(CheckTLS, "the connection is secure")
+	} else {
+		r.step(CheckTLS, StepMissing, "the connection is not encrypted", "use https where the endpoint is not on this machine or in a network of your own")
+	}
+	if reply.Class == assay.ClassBadCredentials {
+		r.fail(CheckKey, reply.Error, remedy)
+		return
+	}
+	switch {
+	case reply.HTTPStatus >= 500 || reply.HTTPStatus == 404:
+		r.step(CheckKey, StepSkipped, "not known: the endpoint answered before it looked at the key", "")
+	case c.keys.source == nil:
+		r.ok(CheckKey, "none was asked for")
+	default:
+		r.ok(CheckKey, "the key of %s is taken", c.keys.source.name())
+	}
+	if reply.Class == assay.ClassModelMissing {
+		r.fail(CheckModel, reply.Error, "name a model that the endpoint has, as it spells it")
+		return
+	}
+	if reply.HTTPStatus < 200 || reply.HTTPStatus >= 300 {
+		r.step(CheckModel, StepSkipped, "not known: there was no answer", "")
+	} else {
+		r.ok(CheckModel, "%s answers", cmp.Or(r.Served, r.Model))
+	}
+	r.answered(c, content, reply, remedy)
+}
+
+func (r *Report) answered(c *Client, content string, reply judge.Reply, remedy string) {
+	switch {
+	case reply.Class == assay.ClassJudgeError:
+		r.fail(CheckAnswer, reply.Error, "the endpoint does not take one of the parameters: if it is the format, use response_format tool, json_object or none; if it is temperature, top_p or seed, leave it out or set reasoning")
+		return
+	case reply.Class != assay.ClassNone:
+		r.fail(CheckAnswer, reply.Error, remedy)
+		return
+	}
+	r.ok(CheckAnswer, "the model answered")
+	switch answer := gjson.Parse(content); {
+	case c.format == FormatNone:
+		r.step(CheckSchema, StepMissing, "none is asked for: the strict parser alone reads the answer", "use response_format json_schema or tool where the model knows one")
+	case gjson.Valid(content) && answer.IsObject() && (answer.Get("ok").IsBool() || c.format == FormatObject):
+		r.ok(CheckSchema, "the answer has the form that was asked for by %s", c.format)
+	default:
+		r.step(CheckSchema, StepMissing, fmt.Sprintf("the answer has not the form that was asked for by %s: %s", c.format, firstLine(content)), "the model or its server does not know this format: try another one (json_schema, tool, json_object)")
+	}
+	if r.Usage.Known {
+		r.ok(CheckUsage, "%d tokens in, %d out, of which %d reasoning", r.Usage.Input, r.Usage.Output, r.Usage.Reasoning)
+	} else {
+		r.step(CheckUsage, StepMissing, "the response does not tell how many tokens were used", "costs stay unknown, and a budget counts the most that a call can cost")
+	}
+	if r.Told == (limit.Told{}) {
+		r.step(CheckLimits, StepMissing, "the response tells no limits", "set the model's limits by hand where you know them; without, calls grow until a 429")
+	} else {
+		r.ok(CheckLimits, "%s", limits(r.Told))
+	}
+}
+
+func limits(t limit.Told) string {
+	var parts []string
+	add := func(what string, most float64, left *float64) {
+		switch {
+		case most > 0 && left != nil:
+			parts = append(parts, fmt.Sprintf("%.0f of %.0f %s are left", *left, most, what))
+		case most > 0:
+			parts = append(parts, fmt.Sprintf("%.0f %s", most, what))
+		case left != nil:
+			parts = append(parts, fmt.Sprintf("%.0f %s are left", *left, what))
+		}
+	}
+	add("requests", t.LimitRequests, t.RemainingRequests)
+	add("tokens", t.LimitTokens, t.RemainingTokens)
+	if len(parts) == 0 {
+		return "the response tells when limits are whole again"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,143 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// keys gives the key of a client from its one source and remembers every key that it gave, so that
+// none of them stays in a text.
+type keys struct {
+	source keySource
+	mu     sync.Mutex               // held while seen is replaced
+	seen   atomic.Pointer[[]string] // what is masked: keys, and their spelling inside JSON
+}
+
+// keySource is where a key comes from.
+type keySource interface {
+	// key is the key as it is now. The error is one sentence for people that says what to set.
+	key(ctx context.Context) (string, error)
+	// name says where the key comes from.
+	name() string
+	// refused forgets a key that the provider did not take, so that the next one is asked for anew.
+	refused(key string)
+}
+
+func newKeys(s Settings, env Env) *keys {
+	k := &keys{}
+	switch {
+	case s.KeyEnv != "":
+		k.source = variable{s.KeyEnv, env.LookupEnv}
+	case s.KeyFile != "":
+		k.source = &keyFile{path: s.KeyFile}
+	case len(s.KeyCommand) > 0:
+		k.source = &keyCommand{argv: s.KeyCommand, env: commandEnv(env.LookupEnv), most: commandLimit, now: time.Now}
+	}
+	return k
+}
+
+// get is "" without an error where no source is named.
+func (k *keys) get(ctx context.Context) (string, error) {
+	if k.source == nil {
+		return "", nil
+	}
+	key, err := k.source.key(ctx)
+	if err != nil {
+		return "", err
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", errors.New("the key holds a control character or more than one line; give the key alone")
+	}
+	k.remember(key)
+	return key, nil
+}
+
+// refused asks for the key again after a 401.
+func (k *keys) refused(ctx context.Context, key string) (other string, changed bool) {
+	if k.source == nil {
+		return "", false
+	}
+	k.source.refused(key)
+	other, err := k.get(ctx)
+	return other, err == nil && other != key
+}
+
+// shortest is the length under which a key is no secret: vLLM's EMPTY, Ollama's ollama. Masking such
+// words would spoil every text that holds them.
+const shortest = 8
+
+// mostSeen bounds what is remembered of a source that gives a new key each time.
+const mostSeen = 64
+
+func (k *keys) remember(key string) {
+	if len(key) < shortest || slices.Contains(k.all(), key) {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := k.all()
+	if slices.Contains(all, key) {
+		return
+	}
+	all = append(slices.Clone(all), key)
+	if quoted, err := json.Marshal(key); err == nil {
+		if inside := string(quoted[1 : len(quoted)-1]); inside != key {
+			all = append(all, inside)
+		}
+	}
+	if len(all) > mostSeen {
+		all = all[len(all)-mostSeen:]
+	}
+	k.seen.Store(&all)
+}
+
+func (k *keys) all() []string {
+	if all := k.seen.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// mask takes the keys out of what somebody said about them.
+func (k *keys) mask(s string) string {
+	for _, key := range k.all() {
+		s = strings.ReplaceAll(s, key, "[key]")
+	}
+	return s
+}
+
+func (k *keys) maskBytes(b []byte) []byte {
+	for _, key := range k.all() {
+		if bytes.Contains(b, []byte(key)) {
+			b = bytes.ReplaceAll(b, []byte(key), []byte("[key]"))
+		}
+	}
+	return b
+}
+
+// variable is a key in the environment.
+type variable struct {
+	called string
+	lookup func(string) (string, bool)
+}
+
+func (v variable) key(context.Context) (string, error) {
+	if v.lookup != nil {
+		if key, _ := v.lookup(v.called); strings.TrimSpace(key) != "" {
+			return strings.TrimSpace(key), nil
+		}
+	}
+	return "", fmt.Errorf("the environment variable %s, which should hold the key, is not set where the runs are driven", v.called)
+}
+
+func (v variable) name() string { return v.called }
+
+func (variable) refused(string) {}

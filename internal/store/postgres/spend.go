@@ -1,0 +1,95 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+type spending struct{ *Store }
+
+const (
+	// charged is the condition that an attempt's call left or may have left.
+	charged = "NOT (status = 'done' AND call_at IS NULL)"
+
+	// Sums are numeric, which nothing overflows.
+	spendColumns = `count(*), count(*) FILTER (WHERE status = 'unknown'), count(*) FILTER (WHERE late), coalesce(bool_or(usage_known), false),
+	coalesce(sum(input), 0)::bigint, coalesce(sum(cached), 0)::bigint, coalesce(sum(cache_write), 0)::bigint, coalesce(sum(output), 0)::bigint,
+	coalesce(sum(reasoning), 0)::bigint, least(coalesce(sum(cost), 0), 9223372036854775807)::bigint,
+	least(coalesce(sum(reserved) FILTER (WHERE cost IS NULL), 0), 9223372036854775807)::bigint, count(reserved) FILTER (WHERE cost IS NULL),
+	count(*) FILTER (WHERE cost IS NULL AND reserved IS NULL)`
+)
+
+func spendInto(s *assay.Spend) []any {
+	return []any{&s.Attempts, &s.Unknown, &s.Late, &s.Usage.Known, &s.Usage.Input, &s.Usage.Cached, &s.Usage.CacheWrite, &s.Usage.Output,
+		&s.Usage.Reasoning, intTo(&s.Cost), intTo(&s.Held), &s.HeldN, &s.Unpriced}
+}
+
+// slack is more than the clocks of two drivers of a run differ by: a late attempt may have been opened
+// after its run ended by the clock of another.
+const slack = 24 * time.Hour
+
+// opened is the condition that attempts a of the project's runs r were opened in a window.
+func openedIn(project assay.ProjectID, from, to *time.Time) *clause {
+	w := where("r.project_id = ?", project)
+	if from != nil {
+		w.and("(r.ended_at IS NULL OR r.ended_at >= ?)", from.Add(-slack))
+		w.and("a.opened_at >= ?", from)
+	}
+	if to != nil {
+		w.and("r.started_at < ?", to.Add(slack))
+		w.and("a.opened_at < ?", to)
+	}
+	w.and(charged)
+	return w
+}
+
+func (s spending) Charged(ctx context.Context, project assay.ProjectID, from, to time.Time) (sum assay.USD, unpriced int64, err error) {
+	w := openedIn(project, &from, &to)
+	err = s.read(ctx, func(ctx context.Context, c conn) error {
+		_, err := c.first(ctx, `SELECT least(coalesce(sum(coalesce(cost, reserved)), 0), 9223372036854775807)::bigint,
+			count(*) FILTER (WHERE cost IS NULL AND reserved IS NULL) FROM runs r JOIN attempts a ON a.run_id = r.id`+w.sql.String(), w.values(),
+			intTo(&sum), &unpriced)
+		return err
+	})
+	return sum, unpriced, err
+}
+
+func (s spending) Lines(ctx context.Context, q store.SpendQuery) (list []assay.SpendLine, err error) {
+	w := openedIn(q.Project, q.From, q.To)
+	if q.Run != 0 {
+		w.and("r.id = ?", q.Run)
+	}
+	sum := store.NewSpendSum(q.Zone)
+	judges := map[assay.RunID]map[int]assay.RunJudge{}
+	err = s.snapshot(ctx, func(c conn) error {
+		var run assay.RunID
+		var no int
+		var judge assay.RunJudge
+		var opened int64
+		var model string
+		var spend assay.Spend
+		if err := c.each(ctx, func() error {
+			if judges[run] == nil {
+				judges[run] = map[int]assay.RunJudge{}
+			}
+			judges[run][no] = judge
+			return nil
+		}, `SELECT j.run_id, j.judge, j.name, k.hash FROM runs r JOIN run_judges j ON j.run_id = r.id JOIN version_keys k ON k.id = j.version_key
+			WHERE r.project_id = $1 AND ($2 = 0 OR r.id = $2)`, []any{q.Project, q.Run}, intTo(&run), intTo(&no), &judge.Name, textTo(&judge.Version)); err != nil {
+			return err
+		}
+		return c.each(ctx, func() error {
+			sum.Add(opened, run, no, model, spend)
+			return nil
+		}, `SELECT a.opened_at / 900000000 * 900000000, a.run_id, i.judge, a.model, `+spendColumns+` FROM runs r JOIN attempts a ON a.run_id = r.id
+			JOIN items i ON i.run_id = a.run_id AND i.seq = a.seq`+w.sql.String()+" GROUP BY 1, 2, 3, 4", w.values(),
+			append([]any{&opened, intTo(&run), intTo(&no), &model}, spendInto(&spend)...)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sum.Lines(func(run assay.RunID, judge int) assay.RunJudge { return judges[run][judge] }), nil
+}
