@@ -52,7 +52,7 @@ func llm(ctx context.Context, o options) ([]figure, error) {
 				return nil, err
 			}
 			var peak float64
-			if ours, peak, err = gradeRate(ctx, o, filepath.Join(o.Dir, fmt.Sprintf("%d-%d", c.limit, i)), url, n, c.limit); err != nil {
+			if ours, peak, err = gradeRate(ctx, o, filepath.Join(o.Dir, fmt.Sprintf("%d-%d", c.limit, i)), url, small, n, c.limit); err != nil {
 				return nil, err
 			}
 			shares = append(shares, ours/bare)
@@ -123,8 +123,11 @@ func bareRate(url string, n, limit int) (float64, error) {
 	return float64(n) / time.Since(began).Seconds(), nil
 }
 
-// gradeRate grades n sessions with the real program.
-func gradeRate(ctx context.Context, o options, data, url string, n, limit int) (rate, rss float64, err error) {
+// small is what the agent says in a session of a few words.
+const small = "done, is there anything else?"
+
+// gradeRate grades n sessions with the real program; said is what the agent says in each.
+func gradeRate(ctx context.Context, o options, data, url, said string, n, limit int) (rate, rss float64, err error) {
 	judge := filepath.Join(o.Dir, "judge.yaml")
 	yaml := fmt.Sprintf("name: bench\nkind: llm\ncriteria:\n  - name: ok\n    type: boolean\n    question: Did it go well?\nllm:\n  base_url: %s\n  model: bench-2026-01-01\n", url)
 	if err := os.WriteFile(judge, []byte(yaml), 0o600); err != nil {
@@ -133,7 +136,7 @@ func gradeRate(ctx context.Context, o options, data, url string, n, limit int) (
 	sessions := filepath.Join(o.Dir, "sessions.jsonl")
 	var b bytes.Buffer
 	for i := range n {
-		fmt.Fprintf(&b, `{"format":"assay.session/1","user_id":"u%d","session_id":"s%06d","turns":[{"started_at":"2026-03-%02dT10:00:00Z","messages":[{"role":"user","content":"please help"},{"role":"assistant","content":"done, is there anything else?"}]}]}`+"\n", i%500, i, 1+i%14)
+		fmt.Fprintf(&b, `{"format":"assay.session/1","user_id":"u%d","session_id":"s%06d","turns":[{"started_at":"2026-03-%02dT10:00:00Z","messages":[{"role":"user","content":"please help"},{"role":"assistant","content":%q}]}]}`+"\n", i%500, i, 1+i%14, said)
 	}
 	if err := os.WriteFile(sessions, b.Bytes(), 0o600); err != nil {
 		return 0, 0, err

@@ -42,18 +42,21 @@ type options struct {
 var roles = []role{
 	{"durable", durable},
 	{"llm", llm},
+	{"sdk", sdk},
+	{"limit", limits},
+	{"waiting", waiting},
 	{"plan", plan},
 	{"import", importFile},
 	{"start", start},
 }
 
 // hidden roles help the others.
-var hidden = []role{{"fill", fill}, {"model", model}}
+var hidden = []role{{"fill", fill}, {"model", model}, {"typed", typed}}
 
 func main() {
 	var o options
 	as := flag.String("role", "", "measure one part in this process (internal)")
-	only := flag.String("only", "", "comma-separated parts: durable,llm,plan,import,start")
+	only := flag.String("only", "", "comma-separated parts: durable,llm,sdk,limit,waiting,plan,import,start")
 	flag.IntVar(&o.Items, "items", 100_000, "items of the durable part")
 	flag.IntVar(&o.Sessions, "sessions", 1_000_000, "stored sessions of the plan part")
 	flag.IntVar(&o.Megabytes, "megabytes", 1024, "size of the imported file")

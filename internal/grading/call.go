@@ -27,7 +27,7 @@ type flight struct {
 	permit limit.Permit
 	draft  judge.Draft
 	price  *assay.Price // when it was opened; what it costs is counted by it
-	seen   *store.Seen  // what the judge was shown, once its call has left
+	seen   *store.Seen  // what the judge was shown
 }
 
 // result is a flight that ended. A call that never left has no CallAt in its reply.
@@ -39,11 +39,7 @@ type result struct {
 // call makes one call and reports how it ended, always.
 func (l *loop) call(f flight) {
 	reply := l.ask(&f)
-	if text := f.draft.Seen.Text; text != "" && !reply.CallAt.IsZero() {
-		body, _ := store.CompressBody([]byte(text))
-		f.seen = &store.Seen{Hash: f.draft.Seen.Hash, Text: body}
-	}
-	f.shelf, f.draft.Send, f.draft.Request, f.draft.Seen.Text = nil, nil, nil, "" // bodies are large, and results wait
+	f.shelf, f.draft.Send, f.draft.Request = nil, nil, nil // bodies are large, and results wait
 	if f.release != nil {
 		f.release()
 		f.release = nil

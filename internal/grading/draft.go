@@ -5,6 +5,7 @@ import (
 
 	"assay/internal/assay"
 	"assay/internal/judge"
+	"assay/internal/store"
 )
 
 // drafted is what became of a flight's draft: a call that may be opened, or a reply without a call.
@@ -46,13 +47,27 @@ func (l *loop) draft(f *flight) (ended *judge.Reply) {
 	if f.draft.Ended != nil {
 		return f.draft.Ended
 	}
+	l.pack(f)
 	if count := f.draft.Load.Count; count != nil && l.weighs.Load() {
 		_, f.draft.Load.InputMost, _ = count()
 	}
 	return nil
 }
 
-// drafted takes a draft in: its call is opened with the next commit, unless the budget forbids it or the
+// pack makes of what the judge will see what is stored of it. Few do so at a time: an encoder takes a
+// megabyte.
+func (l *loop) pack(f *flight) {
+	if f.draft.Seen.Text == "" {
+		return
+	}
+	l.g.reading <- struct{}{}
+	body, _ := store.CompressBody([]byte(f.draft.Seen.Text))
+	<-l.g.reading
+	f.seen = &store.Seen{Hash: f.draft.Seen.Hash, Text: body}
+	f.draft.Seen.Text = ""
+}
+
+// takeDraft takes a draft in: its call is opened with the next commit, unless the budget forbids it or the
 // run is wanted to stop.
 func (l *loop) takeDraft(d drafted) {
 	l.drafting--

@@ -31,34 +31,38 @@ func spendInto(s *assay.Spend) []any {
 // after its run ended by the clock of another.
 const slack = 24 * time.Hour
 
-// opened is the condition that attempts a of the project's runs r were opened in a window.
-func openedIn(project assay.ProjectID, from, to *time.Time) *clause {
-	w := where("r.project_id = ?", project)
+// active is the condition that runs r of a project can have attempts in a window, and in that attempts a
+// were opened in it.
+func active(project assay.ProjectID, from, to *time.Time) (w *clause, in string) {
+	w, in = where("r.project_id = ?", project), charged
 	if from != nil {
 		w.and("(r.ended_at IS NULL OR r.ended_at >= ?)", from.Add(-slack))
-		w.and("a.opened_at >= ?", from)
+		in += " AND a.opened_at >= " + w.next()
+		w.args = append(w.args, from)
 	}
 	if to != nil {
 		w.and("r.started_at < ?", to.Add(slack))
-		w.and("a.opened_at < ?", to)
+		in += " AND a.opened_at < " + w.next()
+		w.args = append(w.args, to)
 	}
-	w.and(charged)
-	return w
+	return w, in
 }
 
+// Charged sums each run apart, as Lines does, so that whatever the planner believes of the tables, runs
+// come first and their attempts are read along the primary key.
 func (s spending) Charged(ctx context.Context, project assay.ProjectID, from, to time.Time) (sum assay.USD, unpriced int64, err error) {
-	w := openedIn(project, &from, &to)
+	w, in := active(project, &from, &to)
 	err = s.read(ctx, func(ctx context.Context, c conn) error {
-		_, err := c.first(ctx, `SELECT least(coalesce(sum(coalesce(cost, reserved)), 0), 9223372036854775807)::bigint,
-			count(*) FILTER (WHERE cost IS NULL AND reserved IS NULL) FROM runs r JOIN attempts a ON a.run_id = r.id`+w.sql.String(), w.values(),
-			intTo(&sum), &unpriced)
+		_, err := c.first(ctx, `SELECT least(coalesce(sum(x.charged), 0), 9223372036854775807)::bigint, coalesce(sum(x.unpriced), 0)::bigint FROM runs r
+			CROSS JOIN LATERAL (SELECT sum(coalesce(cost, reserved)) AS charged, count(*) FILTER (WHERE cost IS NULL AND reserved IS NULL) AS unpriced
+			FROM attempts a WHERE a.run_id = r.id AND `+in+") x"+w.sql.String(), w.values(), intTo(&sum), &unpriced)
 		return err
 	})
 	return sum, unpriced, err
 }
 
 func (s spending) Lines(ctx context.Context, q store.SpendQuery) (list []assay.SpendLine, err error) {
-	w := openedIn(q.Project, q.From, q.To)
+	w, in := active(q.Project, q.From, q.To)
 	if q.Run != 0 {
 		w.and("r.id = ?", q.Run)
 	}
@@ -84,9 +88,10 @@ func (s spending) Lines(ctx context.Context, q store.SpendQuery) (list []assay.S
 		return c.each(ctx, func() error {
 			sum.Add(opened, run, no, model, spend)
 			return nil
-		}, `SELECT a.opened_at / 900000000 * 900000000, a.run_id, i.judge, a.model, `+spendColumns+` FROM runs r JOIN attempts a ON a.run_id = r.id
-			JOIN items i ON i.run_id = a.run_id AND i.seq = a.seq`+w.sql.String()+" GROUP BY 1, 2, 3, 4", w.values(),
-			append([]any{&opened, intTo(&run), intTo(&no), &model}, spendInto(&spend)...)...)
+		}, `SELECT r.id, x.* FROM runs r CROSS JOIN LATERAL (SELECT a.opened_at / 900000000 * 900000000,
+			(SELECT i.judge FROM items i WHERE i.run_id = a.run_id AND i.seq = a.seq), a.model, `+spendColumns+`
+			FROM attempts a WHERE a.run_id = r.id AND `+in+" GROUP BY 1, 2, 3) x"+w.sql.String(), w.values(),
+			append([]any{intTo(&run), &opened, intTo(&no), &model}, spendInto(&spend)...)...)
 	})
 	if err != nil {
 		return nil, err

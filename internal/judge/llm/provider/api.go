@@ -17,7 +17,7 @@ const (
 
 // Settings say how a provider is reached; they cannot change an answer. JSON is stored with a judge.
 type Settings struct {
-	Provider   string            `json:"provider,omitempty"` // the name of a Profile; "" is any compatible server
+	Provider   string            `json:"provider,omitempty"` // the name of a Profile; "" is that of the address, or any compatible server
 	API        API               `json:"api"`
 	BaseURL    string            `json:"base_url"`                  // in its plainest spelling, see LogicalEndpoint
 	Query      map[string]string `json:"query,omitempty"`           // for instance Azure's api-version
@@ -66,6 +66,7 @@ type Again struct{ Answer, Why string }
 type Env struct {
 	LookupEnv func(string) (string, bool)
 	Transport http.RoundTripper // shared by all clients, best a *Transport; nil makes one
+	Keys      *Keys             // shared by clients of the same settings; nil makes them
 }
 
 // Unread begins the error of an answer that came but could not be read.

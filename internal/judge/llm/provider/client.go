@@ -23,7 +23,7 @@ type Client struct {
 	model    string
 	format   string
 	body     body
-	keys     *keys
+	keys     *Keys
 	timeout  time.Duration
 	post     func(ctx context.Context, key string, body []byte, via middleware) error
 }
@@ -48,8 +48,11 @@ func New(s Settings, p Params, system string, user []Part, env Env) (*Client, er
 	if err != nil {
 		return nil, err
 	}
+	if env.Keys == nil {
+		env.Keys = NewKeys(s, env)
+	}
 	c := &Client{settings: s, profile: profile, model: p.Model, format: cmp.Or(p.Format, profile.Format),
-		body: newBody(s.API, system, user, raw), keys: newKeys(s, env), timeout: s.Timeout}
+		body: newBody(s.API, system, user, raw), keys: env.Keys, timeout: s.Timeout}
 	// A redirect would carry the key to another address.
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if s.API == Messages {

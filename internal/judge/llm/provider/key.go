@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// keys gives the key of a client from its one source and remembers every key that it gave, so that
-// none of them stays in a text.
-type keys struct {
+// Keys gives the key from the one source that settings name, and remembers every key that it gave, so
+// that none of them stays in a text. Clients that share one share what its source gave, too: a program
+// that prints the key runs once for all of them.
+type Keys struct {
 	source keySource
 	mu     sync.Mutex               // held while seen is replaced
 	seen   atomic.Pointer[[]string] // what is masked: keys, and their spelling inside JSON
@@ -31,8 +32,9 @@ type keySource interface {
 	refused(key string)
 }
 
-func newKeys(s Settings, env Env) *keys {
-	k := &keys{}
+// NewKeys looks at the source that complete settings name; it asks for nothing yet.
+func NewKeys(s Settings, env Env) *Keys {
+	k := &Keys{}
 	switch {
 	case s.KeyEnv != "":
 		k.source = variable{s.KeyEnv, env.LookupEnv}
@@ -45,7 +47,7 @@ func newKeys(s Settings, env Env) *keys {
 }
 
 // get is "" without an error where no source is named.
-func (k *keys) get(ctx context.Context) (string, error) {
+func (k *Keys) get(ctx context.Context) (string, error) {
 	if k.source == nil {
 		return "", nil
 	}
@@ -61,7 +63,7 @@ func (k *keys) get(ctx context.Context) (string, error) {
 }
 
 // refused asks for the key again after a 401.
-func (k *keys) refused(ctx context.Context, key string) (other string, changed bool) {
+func (k *Keys) refused(ctx context.Context, key string) (other string, changed bool) {
 	if k.source == nil {
 		return "", false
 	}
@@ -77,7 +79,7 @@ const shortest = 8
 // mostSeen bounds what is remembered of a source that gives a new key each time.
 const mostSeen = 64
 
-func (k *keys) remember(key string) {
+func (k *Keys) remember(key string) {
 	if len(key) < shortest || slices.Contains(k.all(), key) {
 		return
 	}
@@ -99,7 +101,7 @@ func (k *keys) remember(key string) {
 	k.seen.Store(&all)
 }
 
-func (k *keys) all() []string {
+func (k *Keys) all() []string {
 	if all := k.seen.Load(); all != nil {
 		return *all
 	}
@@ -107,14 +109,14 @@ func (k *keys) all() []string {
 }
 
 // mask takes the keys out of what somebody said about them.
-func (k *keys) mask(s string) string {
+func (k *Keys) mask(s string) string {
 	for _, key := range k.all() {
 		s = strings.ReplaceAll(s, key, "[key]")
 	}
 	return s
 }
 
-func (k *keys) maskBytes(b []byte) []byte {
+func (k *Keys) maskBytes(b []byte) []byte {
 	for _, key := range k.all() {
 		if bytes.Contains(b, []byte(key)) {
 			b = bytes.ReplaceAll(b, []byte(key), []byte("[key]"))

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -55,18 +56,22 @@ func profiles() []Profile {
 	}
 }
 
+// compatibleName is what an empty name means too.
+const compatibleName = "compatible"
+
 // compatible is any server that speaks one of the protocols.
 func compatible() Profile {
-	return Profile{APIs: []API{ChatCompletions, Responses, Messages}, MaxTokensField: "max_tokens", Format: FormatSchema, System: "openai", reasoningField: "reasoning_effort",
+	return Profile{Name: compatibleName, APIs: []API{ChatCompletions, Responses, Messages}, MaxTokensField: "max_tokens", Format: FormatSchema, System: "openai", reasoningField: "reasoning_effort",
 		Notes: "Any server that speaks Chat Completions, Responses or Messages."}
 }
 
-// Profiles are the known providers, sorted as documents show them; the last has no name and stands for
-// any compatible server.
+// Profiles are the known providers, sorted as documents show them; the last stands for any compatible
+// server.
 func Profiles() []Profile { return profiles() }
 
-// ProfileOf finds a profile by its name.
+// ProfileOf finds a profile by its name; no name is that of any compatible server.
 func ProfileOf(name string) (Profile, bool) {
+	name = cmp.Or(name, compatibleName)
 	all := profiles()
 	i := slices.IndexFunc(all, func(p Profile) bool { return p.Name == name })
 	if i < 0 {
@@ -75,7 +80,7 @@ func ProfileOf(name string) (Profile, bool) {
 	return all[i], true
 }
 
-// profileAt guesses the provider from the host of a base URL.
+// profileAt knows the provider by the host of a base URL; "" where it is none of ours.
 func profileAt(host string) string {
 	host, _, _ = strings.Cut(host, ":")
 	for _, p := range profiles() {

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,17 +17,18 @@ func (s Settings) Complete() (Settings, error) {
 		if u, err := url.Parse(s.BaseURL); err == nil {
 			s.Provider = profileAt(strings.ToLower(u.Host))
 		}
+		s.Provider = cmp.Or(s.Provider, compatibleName)
 	}
 	profile, ok := ProfileOf(s.Provider)
 	if !ok {
 		return s, invalid("provider", "the provider %.40q is not known%s", s.Provider, judge.Nearest(s.Provider, names())).
-			WithHint("use one of %s, or none for any other server that speaks one of the protocols", strings.Join(names(), ", "))
+			WithHint("use one of %s; the last is any server that speaks one of the protocols", strings.Join(names(), ", "))
 	}
 	if s.API == "" {
 		s.API = profile.APIs[0]
 	}
 	if !slices.Contains(profile.APIs, s.API) {
-		return s, invalid("api", "api %.40q is not spoken by %s%s", s.API, called(s.Provider), judge.Nearest(string(s.API), texts(profile.APIs))).
+		return s, invalid("api", "api %.40q is not spoken by %s%s", s.API, s.Provider, judge.Nearest(string(s.API), texts(profile.APIs))).
 			WithHint("use %s", strings.Join(texts(profile.APIs), " or "))
 	}
 	if s.BaseURL == "" {
@@ -89,9 +91,7 @@ func (s Settings) completeAzure() (Settings, error) {
 func names() []string {
 	var all []string
 	for _, p := range profiles() {
-		if p.Name != "" {
-			all = append(all, p.Name)
-		}
+		all = append(all, p.Name)
 	}
 	return all
 }
@@ -102,13 +102,6 @@ func texts(apis []API) []string {
 		all[i] = string(a)
 	}
 	return all
-}
-
-func called(provider string) string {
-	if provider == "" {
-		return "this package"
-	}
-	return provider
 }
 
 func invalid(field, format string, args ...any) *assay.Error {
