@@ -152,8 +152,12 @@ func (l *loop) begin(w waiting, now time.Time, alone bool) flight {
 	if since.IsZero() {
 		since = l.began
 	}
+	var reserved *assay.USD
+	if l.free(w.item.Judge) {
+		reserved = new(assay.USD) // also while it runs, and after a crash, its cost is known
+	}
 	return flight{item: w.item, unreadable: w.unreadable, answered: w.answered, recall: w.recall, attempt: assay.Attempt{
 		Run: l.ID, Seq: w.item.Seq, N: w.item.Attempts, Epoch: l.Epoch, Status: assay.AttemptOpen,
-		Alone: alone, OpenedAt: now, Wait: max(now.Sub(since), 0),
+		Alone: alone, OpenedAt: now, Wait: max(now.Sub(since), 0), Reserved: reserved,
 	}}
 }

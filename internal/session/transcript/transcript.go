@@ -210,6 +210,9 @@ func (w *writer) said(text string) {
 	w.b.WriteString(indent)
 	from := 0
 	for i := 0; i < len(text); i++ {
+		if c := text[i]; c > '\r' && c < utf8.RuneSelf {
+			continue
+		}
 		n := breaks(text[i:])
 		if n == 0 {
 			continue
