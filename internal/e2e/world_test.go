@@ -49,6 +49,7 @@ type world struct {
 	dir      string // data folder
 	database string // "" is SQLite
 	model    *llmtest.Server
+	env      []string // of the program, beside its bare one
 }
 
 // takeover is how soon a new owner must go on: the bounds.
@@ -130,7 +131,7 @@ func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
 		args = append([]string{"--database", w.database}, args...)
 	}
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "TMPDIR=" + os.TempDir()}
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "TMPDIR=" + os.TempDir()}, w.env...)
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

@@ -201,7 +201,7 @@ func (l *loop) fillAlone(now time.Time, group *[]flight) {
 	nothing := l.used()+len(*group) == 0
 	switch {
 	case l.heldAlone && nothing:
-		if item, ok := l.queue.nextAlone(now); ok {
+		if item, ok := l.queue.nextAlone(); ok {
 			l.admit(item, now, true, group)
 		} else {
 			l.leaveAlone()

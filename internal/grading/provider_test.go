@@ -117,7 +117,11 @@ func (p *provider) moody(r *rand.Rand) func(context.Context, int) (judge.Reply, 
 		case <-time.After(time.Duration(draw(3000)) * time.Millisecond):
 		}
 		reply := passing()
-		switch draw(12) {
+		mood := draw(12)
+		if mood == 0 {
+			mood = 2 * draw(4) // a limiter that learns from 429s by chance learns to crawl
+		}
+		switch mood {
 		case 0:
 			reply = failing(assay.ClassRateLimited)
 			reply.HTTPStatus, reply.RetryAfter = 429, time.Duration(draw(2000))*time.Millisecond

@@ -149,18 +149,20 @@ func (q *queue) suspect(w waiting) {
 	q.suspects = slices.Insert(q.suspects, i, w)
 }
 
-func (q *queue) nextAlone(now time.Time) (waiting, bool) {
-	if len(q.suspects) == 0 {
-		return waiting{}, false
+// nextAlone takes the first suspect whose lane is open.
+func (q *queue) nextAlone() (waiting, bool) {
+	for i, w := range q.suspects {
+		if !q.lane(w.item.Judge).closed {
+			q.suspects = slices.Delete(q.suspects, i, i+1)
+			return w, true
+		}
 	}
-	w := q.suspects[0]
-	q.suspects = q.suspects[1:]
-	return w, true
+	return waiting{}, false
 }
 
 // onlyAlone says that suspects are all that could run now.
 func (q *queue) onlyAlone(now time.Time) bool {
-	return q.read && q.ready == 0 && len(q.suspects) > 0 && (len(q.later) == 0 || q.later[0].at().After(now))
+	return q.read && q.ready == 0 && q.suspected() && (len(q.later) == 0 || q.later[0].at().After(now))
 }
 
 func (q *queue) empty() bool {
@@ -178,7 +180,7 @@ func (q *queue) asleep() (time.Time, bool) {
 // due is when the next item of an open lane may run: the zero time is now.
 func (q *queue) due() (time.Time, bool) {
 	switch {
-	case q.open() != nil || len(q.suspects) > 0:
+	case q.open() != nil || q.suspected():
 		return time.Time{}, true
 	case len(q.later) > 0:
 		return q.later[0].at(), true
@@ -189,8 +191,12 @@ func (q *queue) due() (time.Time, bool) {
 // soon says that an item may run before t by what the queue knows: it is of an open lane, or one that
 // waits for a time.
 func (q *queue) soon(t time.Time) bool {
-	return q.open() != nil || len(q.later) > 0 && q.later[0].at().Before(t) ||
-		slices.ContainsFunc(q.suspects, func(w waiting) bool { return !q.lane(w.item.Judge).closed })
+	return q.open() != nil || q.suspected() || len(q.later) > 0 && q.later[0].at().Before(t)
+}
+
+// suspected says that a suspect of an open lane waits to run alone.
+func (q *queue) suspected() bool {
+	return slices.ContainsFunc(q.suspects, func(w waiting) bool { return !q.lane(w.item.Judge).closed })
 }
 
 // later is a heap of items that wait for a time.

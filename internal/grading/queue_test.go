@@ -51,7 +51,7 @@ func TestQueueOrder(t *testing.T) {
 		t.Error("only suspects are left")
 	}
 	for _, want := range []int64{4, 3} { // least often alone at a crash first
-		if w, ok := q.nextAlone(soon); !ok || w.item.Seq != want {
+		if w, ok := q.nextAlone(); !ok || w.item.Seq != want {
 			t.Errorf("alone: %d, want %d", w.item.Seq, want)
 		}
 	}

@@ -54,7 +54,12 @@ func ReadFindings(object json.RawMessage, criteria []assay.Criterion) ([]assay.F
 	if err != nil {
 		return nil, err
 	}
-	findings := make([]assay.Finding, len(criteria))
+	return FindingsIn(members, criteria)
+}
+
+// FindingsIn is ReadFindings of an object whose Members are at hand.
+func FindingsIn(members []Member, criteria []assay.Criterion) (findings []assay.Finding, err error) {
+	findings = make([]assay.Finding, len(criteria))
 	for i, c := range criteria {
 		raw, ok := Lookup(members, c.Name)
 		if !ok {
@@ -72,7 +77,7 @@ func readFinding(c assay.Criterion, raw json.RawMessage) (assay.Finding, error) 
 	if len(raw) == 0 || raw[0] != '{' {
 		return f, fmt.Errorf("%s must be an object with a value, not %s", c.Name, excerpt(raw))
 	}
-	members, err := Members(raw)
+	members, err := split(raw)
 	if err != nil {
 		return f, fmt.Errorf("%s: %w", c.Name, err)
 	}
@@ -162,6 +167,11 @@ func Members(object json.RawMessage) (members []Member, err error) {
 	if !json.Valid(object) {
 		return nil, errors.New("it is not valid JSON")
 	}
+	return split(object)
+}
+
+// split is Members of what is known to be valid JSON.
+func split(object json.RawMessage) (members []Member, err error) {
 	parsed := gjson.ParseBytes(object)
 	if !parsed.IsObject() {
 		return nil, errors.New("it is not a JSON object")

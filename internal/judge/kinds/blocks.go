@@ -106,35 +106,3 @@ func toJSON(n *yaml.Node) (json.RawMessage, error) {
 	}
 	return raw, nil
 }
-
-// variablePrefix limits what a definition can read of the environment, so that one sent from
-// elsewhere cannot carry a secret out in a URL.
-const variablePrefix = "ASSAY_JUDGE_"
-
-var variable = regexp.MustCompile(`\$\{([^}:]*)(:-([^}]*))?\}`)
-
-// intoExpanded reads a text in which ${ASSAY_JUDGE_NAME} or ${ASSAY_JUDGE_NAME:-default} stand for a
-// variable. What they mean now is what the version is made of.
-func (d *draft) intoExpanded(to *string, name string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		if err := intoText(to, name)(n); err != nil {
-			return err
-		}
-		var wrong error
-		*to = variable.ReplaceAllStringFunc(*to, func(s string) string {
-			m := variable.FindStringSubmatch(s)
-			value, set := d.env.lookup(m[1])
-			switch {
-			case !strings.HasPrefix(m[1], variablePrefix):
-				wrong = at(n, "%s names the variable %.60q", name, m[1]).WithHint("only variables that begin with %s can be named in a definition", variablePrefix)
-			case set && value != "":
-				return value
-			case m[2] == "":
-				wrong = at(n, "%s needs the variable %s, which is not set", name, m[1]).WithHint("set it, or give a default: ${%s:-…}", m[1])
-			}
-			return m[3]
-		})
-		*to = strings.TrimSpace(*to)
-		return wrong
-	}
-}

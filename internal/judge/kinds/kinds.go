@@ -21,7 +21,7 @@ import (
 // Env is what a process gives to its judges.
 type Env struct {
 	// LookupEnv gates what definitions can reach: keys by api_key_env, variables of commands, and
-	// ${ASSAY_JUDGE_…} in an llm judge's base_url, provider, model and api_key_env.
+	// ${ASSAY_JUDGE_…} in the fields of an llm judge that say which model is asked, and how.
 	LookupEnv func(string) (string, bool)
 	// Transport is shared by all llm judges; nil makes one per judge (provider.NewTransport makes one
 	// that knows CA files).

@@ -28,6 +28,7 @@ type modelBlock struct {
 	apiVersion               string
 	maxTokens, maxCompletion *int64
 	context, transcript      *int64
+	temperatureByDefault     bool
 	unitsPerCall             *int64
 	places                   map[string]*yaml.Node
 }
@@ -58,7 +59,7 @@ func (d *draft) modelFields(m *modelBlock) fields {
 	s, set := &m.spec, &m.settings
 	return fields{
 		"provider":              d.intoExpanded(&set.Provider, "provider"),
-		"api":                   intoText(&m.api, "api"),
+		"api":                   d.intoExpanded(&m.api, "api"),
 		"base_url":              d.intoExpanded(&set.BaseURL, "base_url"),
 		"api_version":           intoText(&m.apiVersion, "api_version"),
 		"endpoint":              intoText(&s.Endpoint, "endpoint"),
@@ -71,15 +72,15 @@ func (d *draft) modelFields(m *modelBlock) fields {
 		"prompt":                intoText(&s.Prompt, "prompt"),
 		"rubric":                intoText(&s.Rubric, "rubric"),
 		"examples":              d.intoExamples(&s.Examples),
-		"response_format":       intoText(&s.ResponseFormat, "response_format"),
-		"temperature":           intoNumber(&s.Temperature, "temperature"),
+		"response_format":       d.intoExpanded(&s.ResponseFormat, "response_format"),
+		"temperature":           d.orExpanded("temperature", &m.temperatureByDefault, intoNumber(&s.Temperature, "temperature")),
 		"top_p":                 intoNumber(&s.TopP, "top_p"),
 		"seed":                  intoInt(&s.Seed, "seed"),
-		"max_tokens":            intoInt(&m.maxTokens, "max_tokens"),
+		"max_tokens":            d.orExpanded("max_tokens", nil, intoInt(&m.maxTokens, "max_tokens")),
 		"max_completion_tokens": intoInt(&m.maxCompletion, "max_completion_tokens"),
-		"reasoning":             intoText(&s.Reasoning, "reasoning"),
-		"timeout":               intoDuration(&set.Timeout, "timeout"),
-		"context_tokens":        intoInt(&m.context, "context_tokens"),
+		"reasoning":             d.intoExpanded(&s.Reasoning, "reasoning"),
+		"timeout":               d.orExpanded("timeout", nil, intoDuration(&set.Timeout, "timeout")),
+		"context_tokens":        d.orExpanded("context_tokens", nil, intoInt(&m.context, "context_tokens")),
 		"long_transcripts":      intoText(&s.LongTranscripts, "long_transcripts"),
 		"transcript_tokens":     intoInt(&m.transcript, "transcript_tokens"),
 		"units_per_call":        intoInt(&m.unitsPerCall, "units_per_call"),
@@ -106,6 +107,9 @@ func (m *modelBlock) complete(d *draft, def judge.Definition) error {
 		if n != nil && (*n < 1 || *n > maxTokens) {
 			return bad(field, "%s %d is out of range", field, *n).WithHint("use 1 to %d", maxTokens)
 		}
+	}
+	if m.spec.Reasoning != "" && m.temperatureByDefault {
+		m.spec.Temperature = nil
 	}
 	m.take(d.env.Folder)
 	var err error

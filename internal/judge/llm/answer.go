@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"assay/internal/assay"
 	"assay/internal/judge"
 )
@@ -26,18 +28,14 @@ func (q *question) read(content string, criteria []assay.Criterion) ([]assay.Ans
 	if text == "" {
 		return nil, errors.New("it is empty")
 	}
-	object, err := q.find(afterThinking(text))
+	members, err := q.find(afterThinking(text))
 	if err != nil {
 		return nil, err
 	}
 	e := &echo{transcript: q.transcript.Text}
 	if len(q.units) == 0 {
-		findings, err := readOwn(object, criteria, e)
+		findings, err := readOwn(members, criteria, e)
 		return []assay.Answer{{Findings: findings}}, err
-	}
-	members, err := judge.Members(object)
-	if err != nil {
-		return nil, err
 	}
 	answers := make([]assay.Answer, len(q.units))
 	for n, u := range q.units {
@@ -62,20 +60,21 @@ func readUnit(members []judge.Member, slot, unit string, criteria []assay.Criter
 	if said, _ := judge.Lookup(inner, unitField); json.Unmarshal(said, &name) != nil || strings.TrimSpace(name) != unit {
 		return a, fmt.Errorf("%s is the unit %s, and its %s does not say so", slot, unit, unitField)
 	}
-	if a.Findings, err = readOwn(raw, criteria, e); err != nil {
+	if a.Findings, err = readOwn(inner, criteria, e); err != nil {
 		return a, fmt.Errorf("%s: %w", slot, err)
 	}
 	return a, nil
 }
 
 // readOwn reads findings that are the model's own.
-func readOwn(object json.RawMessage, criteria []assay.Criterion, e *echo) ([]assay.Finding, error) {
-	findings, err := judge.ReadFindings(object, criteria)
+func readOwn(members []judge.Member, criteria []assay.Criterion, e *echo) ([]assay.Finding, error) {
+	findings, err := judge.FindingsIn(members, criteria)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range findings {
-		if e.repeats(f, object) {
+		raw, _ := judge.Lookup(members, f.Criterion)
+		if e.repeats(f, string(raw)) {
 			return nil, fmt.Errorf("its %s repeats a verdict that stands in the session; give the reason in words of your own", f.Criterion)
 		}
 	}
@@ -92,16 +91,17 @@ func afterThinking(text string) string {
 	return text
 }
 
-func (q *question) find(text string) (json.RawMessage, error) {
+// find returns the members of the object that is the answer.
+func (q *question) find(text string) ([]judge.Member, error) {
 	token := q.token
-	if whole := unfenced(text); isObject(whole) {
+	if whole := unfenced(text); strings.HasPrefix(whole, "{") && gjson.Valid(whole) {
 		members, err := judge.Members(json.RawMessage(whole))
 		if err != nil {
 			return nil, err
 		}
 		switch given, has := judge.Lookup(members, judge.TokenField); {
 		case has && isToken(given, token):
-			return json.RawMessage(whole), nil
+			return members, nil
 		case has:
 			return nil, fmt.Errorf("its %s is not the one that was given", judge.TokenField)
 		case strings.Contains(plain(q.transcript.Text), plain(whole)):
@@ -109,10 +109,11 @@ func (q *question) find(text string) (json.RawMessage, error) {
 		case strings.Contains(plain(q.examples), plain(whole)):
 			return nil, fmt.Errorf("it repeats the answer of an example and has no %s", judge.TokenField)
 		}
-		return json.RawMessage(whole), nil
+		return members, nil
 	}
 	objects := objectsIn(text)
 	var answer json.RawMessage
+	var own []judge.Member
 	for _, o := range objects {
 		members, err := judge.Members(o)
 		if err != nil {
@@ -125,11 +126,11 @@ func (q *question) find(text string) (json.RawMessage, error) {
 		if answer != nil && !bytes.Equal(compact(answer), compact(o)) {
 			return nil, errors.New("it holds two different answers")
 		}
-		answer = o
+		answer, own = o, members
 	}
 	switch {
 	case answer != nil:
-		return answer, nil
+		return own, nil
 	case len(objects) == 0:
 		return nil, errors.New("it holds no JSON object")
 	case len(objects) == 1:
@@ -142,8 +143,6 @@ func isToken(raw json.RawMessage, token string) bool {
 	var s string
 	return json.Unmarshal(raw, &s) == nil && strings.TrimSpace(s) == token
 }
-
-func isObject(text string) bool { return strings.HasPrefix(text, "{") && json.Valid([]byte(text)) }
 
 // unfenced takes one fence off that stands around the whole text.
 func unfenced(text string) string {

@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 
 	"assay/internal/assay"
 	"assay/internal/judge"
@@ -97,15 +98,23 @@ func (j *Judge) load(c *compiled, body []byte, values []string, again string) ju
 
 // byLength guesses tokens in one quick look: four bytes of ASCII or two other characters make one.
 func byLength(text string) int64 {
-	ascii, other := 0, 0
-	for i := range len(text) {
-		if c := text[i]; c < 0x80 {
-			ascii++
-		} else if c >= 0xC0 {
-			other++
+	const high = 0x8080808080808080
+	all, notASCII, other := len(text), 0, 0 // other are the first bytes of characters that are not ASCII
+	for ; len(text) >= 8; text = text[8:] {
+		// The compiler makes one load of it.
+		w := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 | uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
+		if w &= high | high>>1; w&high != 0 {
+			notASCII += bits.OnesCount64(w & high)
+			other += bits.OnesCount64(w & (w << 1) & high)
 		}
 	}
-	return int64(ascii/4 + other/2)
+	for i := range len(text) {
+		if c := text[i]; c >= 0x80 {
+			notASCII++
+			other += int(c >> 6 & 1)
+		}
+	}
+	return int64((all-notASCII)/4 + other/2)
 }
 
 // tooLong says why a call cannot fit into the model's context, "" when it may: by its bytes first, which

@@ -19,7 +19,6 @@ package llm
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
 	"sync"
@@ -28,6 +27,7 @@ import (
 	"assay/internal/assay"
 	"assay/internal/judge"
 	"assay/internal/judge/llm/provider"
+	"assay/internal/session/transcript"
 )
 
 // Env is what this process gives.
@@ -75,13 +75,18 @@ func New(id assay.Hash, d judge.Definition, s Spec, settings Settings, known Kno
 		env.Transport = provider.NewTransport()
 	}
 	settings.API = s.API // what can change an answer is the version's
+	if settings.Settings, err = settings.Complete(); err != nil {
+		return nil, err
+	}
+	reach := provider.Env{LookupEnv: env.LookupEnv, Transport: env.Transport}
+	reach.Keys = provider.NewKeys(settings.Settings, reach)
 	for units := range s.UnitsPerCall + 1 {
-		j.forms = append(j.forms, sync.OnceValue(func() *compiled { return j.compile(id, units, settings.Settings, env) }))
+		j.forms = append(j.forms, sync.OnceValue(func() *compiled { return j.compile(id, units, settings.Settings, reach) }))
 	}
 	return j, j.forms[s.UnitsPerCall]().err
 }
 
-func (j *Judge) compile(id assay.Hash, units int, settings provider.Settings, env Env) *compiled {
+func (j *Judge) compile(id assay.Hash, units int, settings provider.Settings, reach provider.Env) *compiled {
 	c := &compiled{}
 	if c.prompt, c.err = newPrompt(j.spec, id, answerForm{j.criteria, units}); c.err != nil {
 		return c
@@ -89,7 +94,7 @@ func (j *Judge) compile(id assay.Hash, units int, settings provider.Settings, en
 	fixed := c.prompt.fixed()
 	c.guess = byLength(fixed)
 	c.counted = sync.OnceValue(func() int64 { return j.counter.count(fixed) })
-	c.client, c.err = provider.New(settings, j.spec.params(c.prompt.schema), c.prompt.system, c.prompt.user, provider.Env{LookupEnv: env.LookupEnv, Transport: env.Transport})
+	c.client, c.err = provider.New(settings, j.spec.params(c.prompt.schema), c.prompt.system, c.prompt.user, reach)
 	return c
 }
 
@@ -147,7 +152,7 @@ func (j *Judge) Draft(q judge.Question) judge.Draft {
 	if why := j.tooLong(d.Load); why != "" {
 		return judge.Draft{Ended: &judge.Reply{Class: assay.ClassContextTooLong, Error: why, EndedAt: time.Now()}}
 	}
-	sum := sha256.Sum256([]byte(asked.transcript.Text))
+	sum := transcript.Sum(asked.transcript.Text)
 	d.Seen = judge.Seen{Hash: assay.Hash(hex.EncodeToString(sum[:])), Text: asked.transcript.Text, Cut: asked.transcript.Cut}
 	d.Send = func(ctx context.Context) judge.Reply {
 		content, r := c.client.Send(ctx, body)

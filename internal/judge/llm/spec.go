@@ -89,7 +89,7 @@ func (s *Spec) Complete(d judge.Definition, settings Settings, known Known) erro
 	case s.Temperature != nil && *s.Temperature < 0:
 		return invalid("temperature", "temperature %v is negative", *s.Temperature).WithHint("use 0 or more, or leave it out: then none is sent")
 	case s.Reasoning != "" && (s.Temperature != nil || s.TopP != nil):
-		return invalid("reasoning", "reasoning is given together with temperature or top_p, which reasoning models do not take").WithHint("drop temperature and top_p, or reasoning")
+		return invalid("reasoning", "reasoning is given together with temperature or top_p, which reasoning models do not take").WithHint("drop temperature and top_p, or reasoning; of a built-in judge unset ASSAY_JUDGE_TEMPERATURE or ASSAY_JUDGE_REASONING")
 	case !slices.Contains(strategies, s.LongTranscripts):
 		return invalid("long_transcripts", "long_transcripts %.40q is not known%s", s.LongTranscripts, judge.Nearest(s.LongTranscripts, strategies)).WithHint("use refuse or head_and_tail")
 	case s.LongTranscripts == LongRefuse && s.TranscriptTokens != 0:

@@ -2,6 +2,8 @@ package llm
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +15,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/shared"
 
 	"assay/internal/assay"
 	"assay/internal/judge"
@@ -33,31 +40,118 @@ func BenchmarkAsk(b *testing.B) {
 	}
 }
 
+// recorded is a session of about 8 KB as agents record them: talk, calls with arguments, results that
+// are JSON.
+func recorded() *assay.Session {
+	s := &assay.Session{UserID: "u", SessionID: "s"}
+	for i := range 10 {
+		id := fmt.Sprintf("call_%d", i)
+		s.Turns = append(s.Turns, assay.Turn{Messages: []assay.Message{
+			{Role: assay.RoleUser, Content: fmt.Sprintf("Please move booking QK%d7B to the %dth, in the morning if you can, and tell me what it costs. I can't travel before then.", i, i+10)},
+			{Role: assay.RoleAssistant, ToolCalls: []assay.ToolCall{{ID: id, Name: "search_flights", Arguments: fmt.Sprintf(`{"origin": "LIS", "destination": "OSL", "date": "2026-05-%d", "cabin": "economy"}`, i+10)}}},
+			{Role: assay.RoleTool, Name: "search_flights", ToolCallID: id, Content: fmt.Sprintf(`[{"flight_number": "HAT%d3", "origin": "LIS", "destination": "OSL", "departs": "06:05:00", "arrives": "11:40:00", "status": "available", "seats": {"economy": 12, "business": 3}, "prices": {"economy": 182, "business": 611}}]`, i)},
+			{Role: assay.RoleAssistant, Content: fmt.Sprintf("I found HAT%d3, which leaves at 06:05 and arrives at 11:40. It costs $182 in economy, and the change itself is free with your fare. Shall I move the booking to this flight?", i)},
+		}})
+	}
+	return s
+}
+
+// asked are two criteria about it, with a model's answers that quote it.
+var asked = []assay.Criterion{
+	{Name: "resolved", Type: assay.Boolean, Evidence: assay.EvidenceRequired, Question: "Was everything that the user asked for done?"},
+	{Name: "manner", Type: assay.Ordinal, Values: []string{"rude", "fair", "kind"}, MayAbstain: true, Evidence: assay.EvidenceOptional},
+}
+
+var askedAnswers = map[string]any{
+	"resolved": llmtest.Finding{Value: false, Reason: "The agent kept offering flights but no booking was ever moved; every turn ends with a question to the user.", Quotes: []string{"Shall I move the booking to this flight?", "Please move booking QK37B to the 13th"}},
+	"manner":   llmtest.Finding{Value: "kind", Reason: "It answers every request calmly and says what the change costs.", Status: judge.StatusAnswered, Quotes: []string{"the change itself is free with your fare"}},
+}
+
+func askedOf(_ *Spec, _ *Settings, d *judge.Definition) { d.Criteria, d.Pass = asked, "resolved" }
+
 // BenchmarkDraft is our part of a question with a session of 8 KB: what comes before the call and after
 // it.
 func BenchmarkDraft(b *testing.B) {
-	j := newJudge(b, "http://localhost/v1")
-	s := session(strings.Repeat("please cancel my booking, and tell me when it is done. ", 150))
+	j := newJudge(b, "http://localhost/v1", askedOf)
+	s := recorded()
 	b.Run("before", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
+		oneByOne(b, func() {
 			if d := j.Draft(judge.Question{Session: s}); d.Ended != nil {
 				b.Fatal(d.Ended)
 			}
-		}
+		})
 	})
 	b.Run("after", func(b *testing.B) {
 		q, _ := j.question(judge.Question{Session: s})
 		q.token = tok
-		content := llmtest.Answer(tok, map[string]any{"resolved": llmtest.Finding{Value: true, Reason: "The agent cancelled the booking and said so.", Quotes: []string{"please cancel my booking"}}})
-		b.ReportAllocs()
-		for b.Loop() {
+		content := llmtest.Answer(tok, askedAnswers)
+		oneByOne(b, func() {
 			var r judge.Reply
 			if j.answered(q, content, &r); r.Class != "" {
 				b.Fatal(r.Error)
 			}
+		})
+	})
+}
+
+func oneByOne(b *testing.B, op func()) {
+	b.ReportAllocs()
+	used := processorTime()
+	for b.Loop() {
+		op()
+	}
+	b.ReportMetric(float64((processorTime()-used).Nanoseconds())/float64(b.N)/1000, "cpu-us/op")
+}
+
+// BenchmarkCall is all of a call about such a session, from drafting to the verified quotes, at 500 in
+// flight, beside the SDK's own typed call that sends the same prompt and reads nothing but the text.
+func BenchmarkCall(b *testing.B) {
+	base := serverProcess(b, 50*time.Millisecond)
+	s := recorded()
+	const n = 500
+	var sdk float64
+	b.Run("sdk", func(b *testing.B) {
+		transport := provider.NewTransport()
+		defer transport.CloseIdleConnections()
+		call := typed(b, base, s, transport)
+		sdk = inFlight(b, n, call).cpu
+	})
+	b.Run("judge", func(b *testing.B) {
+		j := newJudge(b, base, askedOf)
+		ours := inFlight(b, n, func() error {
+			if r := j.Ask(b.Context(), judge.Question{Session: s}); r.Class != "" {
+				return fmt.Errorf("%s: %s", r.Class, r.Error)
+			}
+			return nil
+		})
+		if sdk > 0 {
+			b.ReportMetric(100*ours.cpu/sdk, "%cpuofsdk")
 		}
 	})
+}
+
+// typed is the SDK's own way, with its retries off and our transport.
+func typed(t testing.TB, base string, s *assay.Session, transport http.RoundTripper) func() error {
+	var sent struct {
+		Messages []struct{ Content string }
+		Format   struct {
+			Schema struct{ Schema json.RawMessage } `json:"json_schema"`
+		} `json:"response_format"`
+	}
+	if err := json.Unmarshal(sentBody(t, s, askedOf), &sent); err != nil {
+		t.Fatal(err)
+	}
+	client := openai.NewClient(option.WithBaseURL(base), option.WithAPIKey(secret), option.WithMaxRetries(0), option.WithHTTPClient(&http.Client{Transport: transport}))
+	return func() error {
+		c, err := client.Chat.Completions.New(t.Context(), openai.ChatCompletionNewParams{Model: "m-1", MaxTokens: param.NewOpt[int64](2000),
+			Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(sent.Messages[0].Content), openai.UserMessage(sent.Messages[1].Content)},
+			ResponseFormat: openai.ChatCompletionNewParamsResponseFormatUnion{OfJSONSchema: &shared.ResponseFormatJSONSchemaParam{JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
+				Name: "verdict", Strict: param.NewOpt(true), Schema: sent.Format.Schema.Schema}}}})
+		if err == nil && c.Choices[0].Message.Content == "" {
+			err = errors.New("no text")
+		}
+		return err
+	}
 }
 
 // BenchmarkInFlight compares a judge with a bare Go client that sends the same body to the same
@@ -71,7 +165,7 @@ func BenchmarkInFlight(b *testing.B) {
 			client := &http.Client{Transport: provider.NewTransport()}
 			defer client.CloseIdleConnections()
 			body := sentBody(b, s)
-			bare = inFlight(b, n, func() error { return post(client, base, body) })
+			bare = inFlight(b, n, func() error { return post(client, base, body) }).perSecond
 		})
 		b.Run(fmt.Sprintf("judge/%d", n), func(b *testing.B) {
 			j := newJudge(b, base)
@@ -80,7 +174,7 @@ func BenchmarkInFlight(b *testing.B) {
 					return fmt.Errorf("%s: %s", r.Class, r.Error)
 				}
 				return nil
-			})
+			}).perSecond
 			if bare > 0 {
 				b.ReportMetric(100*ours/bare, "%ofbare")
 			}
@@ -88,7 +182,10 @@ func BenchmarkInFlight(b *testing.B) {
 	}
 }
 
-func inFlight(b *testing.B, n int, call func() error) (perSecond float64) {
+// measured is what a benchmark of calls found.
+type measured struct{ perSecond, cpu float64 }
+
+func inFlight(b *testing.B, n int, call func() error) (m measured) {
 	round := func(calls int) {
 		var wg sync.WaitGroup
 		var left atomic.Int64
@@ -109,10 +206,11 @@ func inFlight(b *testing.B, n int, call func() error) (perSecond float64) {
 	b.ResetTimer()
 	began, used := time.Now(), processorTime()
 	round(b.N)
-	b.ReportMetric(float64((processorTime()-used).Microseconds())/float64(b.N), "cpu-us/call")
-	perSecond = float64(b.N) / time.Since(began).Seconds()
-	b.ReportMetric(perSecond, "calls/s")
-	return perSecond
+	m.cpu = float64((processorTime() - used).Nanoseconds()) / float64(b.N) / 1000
+	m.perSecond = float64(b.N) / time.Since(began).Seconds()
+	b.ReportMetric(m.cpu, "cpu-us/call")
+	b.ReportMetric(m.perSecond, "calls/s")
+	return m
 }
 
 // processorTime is what this process used so far: it tells the cost of a call on a busy machine too.
@@ -143,9 +241,9 @@ func post(client *http.Client, base string, body []byte) error {
 }
 
 // sentBody is what the judge sends.
-func sentBody(t testing.TB, s *assay.Session) (body []byte) {
+func sentBody(t testing.TB, s *assay.Session, changes ...change) (body []byte) {
 	server := llmtest.New(t, func(r *llmtest.Request) llmtest.Step { body = r.Body; return llmtest.Garbage() })
-	newJudge(t, server.BaseURL).Ask(t.Context(), judge.Question{Session: s})
+	newJudge(t, server.BaseURL, changes...).Ask(t.Context(), judge.Question{Session: s})
 	return body
 }
 
@@ -180,7 +278,13 @@ func serve(latency string) {
 	if err != nil {
 		panic(err)
 	}
-	server, err := llmtest.Start(llmtest.Fixed(map[string]any{"resolved": true}))
+	short, long := llmtest.Fixed(map[string]any{"resolved": true}), llmtest.Fixed(askedAnswers)
+	server, err := llmtest.Start(func(r *llmtest.Request) llmtest.Step {
+		if len(r.Body) < 8<<10 {
+			return short(r)
+		}
+		return long(r)
+	})
 	if err != nil {
 		panic(err)
 	}

@@ -53,8 +53,9 @@ func Render(s *assay.Session, o Options) Transcript {
 
 func write(s *assay.Session, o Options) *writer {
 	w := &writer{o: o}
-	size := 0
+	size, messages := 0, 0
 	for i := range s.Turns {
+		messages += len(s.Turns[i].Messages)
 		for j := range s.Turns[i].Messages {
 			m := &s.Turns[i].Messages[j]
 			size += len(m.Content) + len(m.Content)/16 + 64
@@ -64,6 +65,7 @@ func write(s *assay.Session, o Options) *writer {
 		}
 	}
 	w.b.Grow(size)
+	w.blocks = make([]block, 0, messages)
 	if o.User {
 		w.line("[session] user: %s", word(s.UserID))
 	}
@@ -88,11 +90,25 @@ func framed(body string, cut bool) Transcript {
 // byte. A text that holds its own hash is hashed again until it does not.
 func boundaryOf(text string) string {
 	for n := 0; ; n++ {
-		sum := sha256.Sum256([]byte(Version + " " + strconv.Itoa(n) + "\n" + text))
+		sum := Sum(Version+" "+strconv.Itoa(n)+"\n", text)
 		if b := hex.EncodeToString(sum[:12]); !strings.Contains(text, b) {
 			return b
 		}
 	}
+}
+
+// Sum is the SHA-256 of texts one after the other, without a copy of them.
+func Sum(texts ...string) [sha256.Size]byte {
+	h := sha256.New()
+	chunk := make([]byte, 512)
+	for _, text := range texts {
+		for text != "" {
+			n := copy(chunk, text)
+			h.Write(chunk[:n])
+			text = text[n:]
+		}
+	}
+	return [sha256.Size]byte(h.Sum(chunk[:0]))
 }
 
 type writer struct {
@@ -146,8 +162,8 @@ func (w *writer) turn(i int, t *assay.Turn) {
 }
 
 func (w *writer) message(i, j int, m *assay.Message) {
-	place := fmt.Sprintf("[turn %d message %d", i, j)
-	fmt.Fprintf(&w.b, "%s] %s", place, role(m.Role))
+	w.place(i, j)
+	w.b.WriteString("] " + role(m.Role))
 	if m.Name != "" {
 		w.b.WriteString(" " + word(m.Name))
 	}
@@ -158,28 +174,46 @@ func (w *writer) message(i, j int, m *assay.Message) {
 		w.b.WriteString(" at " + m.At.UTC().Format(time.RFC3339Nano))
 	}
 	if m.Content == "" && len(m.ToolCalls) == 0 && len(m.Parts) == 0 {
-		w.line(": (empty)")
+		w.b.WriteString(": (empty)\n")
 	} else {
-		w.line(":")
+		w.b.WriteString(":\n")
 		w.said(m.Content)
 	}
 	if w.o.Reasoning && m.Reasoning != "" {
-		w.line("%s reasoning]:", place)
+		w.place(i, j)
+		w.b.WriteString(" reasoning]:\n")
 		w.said(m.Reasoning)
 	}
 	for n := range m.ToolCalls {
 		c := &m.ToolCalls[n]
-		fmt.Fprintf(&w.b, "%s call %d] %s", place, n, word(c.Name))
+		w.place(i, j)
+		w.b.WriteString(" call ")
+		w.number(n)
+		w.b.WriteString("] " + word(c.Name))
 		if c.ID != "" {
 			w.b.WriteString(" id " + word(c.ID))
 		}
-		w.line(":")
+		w.b.WriteString(":\n")
 		w.said(c.Arguments)
 	}
 	for n := range m.Parts {
 		p := &m.Parts[n]
-		w.line("%s part %d] %s, %s, %d bytes, not shown", place, n, word(p.Kind), mediaType(p.MediaType), len(p.Data))
+		w.place(i, j)
+		w.line(" part %d] %s, %s, %d bytes, not shown", n, word(p.Kind), mediaType(p.MediaType), len(p.Data))
 	}
+}
+
+// place begins a line about a message.
+func (w *writer) place(turn, message int) {
+	w.b.WriteString("[turn ")
+	w.number(turn)
+	w.b.WriteString(" message ")
+	w.number(message)
+}
+
+func (w *writer) number(n int) {
+	var digits [20]byte
+	w.b.Write(strconv.AppendInt(digits[:0], int64(n), 10))
 }
 
 func mediaType(t string) string {

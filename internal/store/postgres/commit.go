@@ -2,8 +2,8 @@ package postgres
 
 import (
 	"context"
-	"encoding/hex"
-	"strconv"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,19 +14,7 @@ import (
 
 // Commit sends its batch as arrays, all statements and the COMMIT in one round trip.
 func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (control assay.RunControl, err error) {
-	attempts := make([]assay.Attempt, 0, len(b.Done)+len(b.Open))
-	for n := range b.Done {
-		a := b.Done[n].Attempt
-		a.Status, a.Late = assay.AttemptDone, false
-		attempts = append(attempts, a)
-	}
-	for _, a := range b.Open {
-		a.Status, a.Epoch, a.Late = assay.AttemptOpen, f.Epoch, false
-		attempts = append(attempts, a)
-	}
-	for n := range attempts {
-		attempts[n].Run = f.Run
-	}
+	done := columnOf(b.Done, func(o *store.Outcome) *assay.Attempt { return &o.Attempt })
 	changes, findings := changesOf(b), findingsOf(b)
 	seen, err := seenOf(b)
 	if err != nil {
@@ -44,8 +32,11 @@ func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (contro
 		} else {
 			q.Queue(beatSQL, int64(f.Run), b.Now.UnixMicro())
 		}
-		if len(attempts) > 0 {
-			q.Queue(putAttempts, attemptArrays(attempts)...)
+		if len(done) > 0 {
+			q.Queue(closeAttempts, closedArrays(f.Run, false, done)...)
+		}
+		if len(b.Open) > 0 {
+			q.Queue(openAttempts, openedArrays(f, b.Open)...)
 		}
 		if len(seen.hash) > 0 {
 			q.Queue(putSeen, int64(f.Run), seen.hash, seen.text)
@@ -64,61 +55,77 @@ func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (contro
 }
 
 func (i items) Late(ctx context.Context, attempts []assay.Attempt) error {
-	if len(attempts) == 0 {
-		return nil
+	of := map[assay.RunID][]*assay.Attempt{}
+	for n := range attempts {
+		of[attempts[n].Run] = append(of[attempts[n].Run], &attempts[n])
 	}
-	late := make([]assay.Attempt, len(attempts))
-	for n, a := range attempts {
-		a.Status, a.Late = assay.AttemptDone, true
-		late[n] = a
+	for _, run := range slices.Sorted(maps.Keys(of)) {
+		args := closedArrays(run, true, of[run])
+		if err := i.write(ctx, func(ctx context.Context, t tx) error {
+			_, err := t.Exec(ctx, closeAttempts, args...)
+			return err
+		}); err != nil {
+			return err
+		}
 	}
-	args := attemptArrays(late)
-	return i.write(ctx, func(ctx context.Context, t tx) error {
-		_, err := t.Exec(ctx, putAttempts, args...)
-		return err
-	})
+	return nil
 }
 
-const attemptColumns = `run_id, seq, n, epoch, status, class, alone, late, opened_at, wait, call_at, ended_at, http_status, retry_after,
+const (
+	attemptColumns = `run_id, seq, n, epoch, status, class, alone, late, opened_at, wait, call_at, ended_at, http_status, retry_after,
 	usage_known, input, cached, cache_write, output, reasoning, reserved, cost, model, fingerprint, request_id, seen, error, raw`
 
-// putAttempts opens attempts and closes those that are open, or that a takeover took for dead. One
-// that is done stays as it is, and so does one that is opened again at its epoch, so that a batch may
-// be sent twice. A number that another epoch used is no number to open: the NULL makes the batch fail.
-const putAttempts = `INSERT INTO attempts AS a (` + attemptColumns + `)
-	SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bool[], $8::bool[], $9::bigint[],
-	$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bool[], $16::bigint[], $17::bigint[], $18::bigint[],
-	$19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[], $28::text[])
-	ON CONFLICT (run_id, seq, n) DO UPDATE SET
-	epoch = CASE WHEN excluded.status = 'done' THEN a.epoch END, status = excluded.status, class = excluded.class, late = excluded.late, call_at = excluded.call_at,
+	// openAttempts opens. One that is opened again at its epoch stays as it is, so that a batch may be sent
+	// twice. A number that another epoch used is no number to open: the NULL makes the batch fail.
+	openAttempts = `INSERT INTO attempts AS a (run_id, epoch, status, seq, n, alone, opened_at, wait, reserved)
+	SELECT $1, $2, 'open', u.* FROM unnest($3::bigint[], $4::bigint[], $5::bool[], $6::bigint[], $7::bigint[], $8::bigint[]) u
+	ON CONFLICT (run_id, seq, n) DO UPDATE SET epoch = NULL WHERE a.epoch <> excluded.epoch`
+
+	// closeAttempts closes attempts that are open, or that a takeover took for dead, and adds those that
+	// were never opened. One that is done stays as it is.
+	closeAttempts = `INSERT INTO attempts AS a (run_id, late, status, seq, n, epoch, class, alone, opened_at, wait, call_at, ended_at, http_status,
+	retry_after, usage_known, input, cached, cache_write, output, reasoning, reserved, cost, model, fingerprint, request_id, seen, error, raw)
+	SELECT $1, $2, 'done', u.* FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bool[], $8::bigint[], $9::bigint[],
+	$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bool[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[],
+	$19::bigint[], $20::bigint[], $21::bigint[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[]) u
+	ON CONFLICT (run_id, seq, n) DO UPDATE SET status = excluded.status, class = excluded.class, late = excluded.late, call_at = excluded.call_at,
 	ended_at = excluded.ended_at, http_status = excluded.http_status, retry_after = excluded.retry_after, usage_known = excluded.usage_known,
 	input = excluded.input, cached = excluded.cached, cache_write = excluded.cache_write, output = excluded.output, reasoning = excluded.reasoning,
 	cost = excluded.cost, model = excluded.model, fingerprint = excluded.fingerprint, request_id = excluded.request_id, seen = excluded.seen,
 	error = excluded.error, raw = excluded.raw
-	WHERE CASE WHEN excluded.status = 'done' THEN a.status <> 'done' ELSE a.epoch <> excluded.epoch END`
+	WHERE a.status <> 'done'`
+)
 
-func attemptArrays(list []assay.Attempt) []any {
-	ints := func(f func(*assay.Attempt) int64) []int64 { return columnOf(list, f) }
-	texts := func(f func(*assay.Attempt) string) []string {
-		return columnOf(list, func(a *assay.Attempt) string { return clean(f(a)) })
+func openedArrays(f store.Fence, list []assay.Attempt) []any {
+	return []any{
+		int64(f.Run), f.Epoch,
+		columnOf(list, func(a *assay.Attempt) int64 { return a.Seq }),
+		columnOf(list, func(a *assay.Attempt) int64 { return int64(a.N) }),
+		columnOf(list, func(a *assay.Attempt) bool { return a.Alone }),
+		columnOf(list, func(a *assay.Attempt) int64 { return a.OpenedAt.UnixMicro() }),
+		columnOf(list, func(a *assay.Attempt) int64 { return int64(a.Wait) }),
+		columnOf(list, func(a *assay.Attempt) *int64 { return (*int64)(a.Reserved) }),
 	}
-	bools := func(f func(*assay.Attempt) bool) []bool { return columnOf(list, f) }
-	times := func(f func(*assay.Attempt) *time.Time) []*int64 {
-		return columnOf(list, func(a *assay.Attempt) *int64 { return microsOf(f(a)) })
+}
+
+func closedArrays(run assay.RunID, late bool, list []*assay.Attempt) []any {
+	ints := func(f func(*assay.Attempt) int64) []int64 { return column(list, len(list), f) }
+	known := func(f func(*assay.Attempt) *int64) []*int64 { return column(list, len(list), f) }
+	bools := func(f func(*assay.Attempt) bool) []bool { return column(list, len(list), f) }
+	texts := func(f func(*assay.Attempt) string) []string {
+		return column(list, len(list), func(a *assay.Attempt) string { return clean(f(a)) })
 	}
 	return []any{
-		ints(func(a *assay.Attempt) int64 { return int64(a.Run) }),
+		int64(run), late,
 		ints(func(a *assay.Attempt) int64 { return a.Seq }),
 		ints(func(a *assay.Attempt) int64 { return int64(a.N) }),
 		ints(func(a *assay.Attempt) int64 { return a.Epoch }),
-		texts(func(a *assay.Attempt) string { return string(a.Status) }),
 		texts(func(a *assay.Attempt) string { return string(a.Class) }),
 		bools(func(a *assay.Attempt) bool { return a.Alone }),
-		bools(func(a *assay.Attempt) bool { return a.Late }),
 		ints(func(a *assay.Attempt) int64 { return a.OpenedAt.UnixMicro() }),
 		ints(func(a *assay.Attempt) int64 { return int64(a.Wait) }),
-		times(func(a *assay.Attempt) *time.Time { return a.CallAt }),
-		times(func(a *assay.Attempt) *time.Time { return a.EndedAt }),
+		known(func(a *assay.Attempt) *int64 { return microsOf(a.CallAt) }),
+		known(func(a *assay.Attempt) *int64 { return microsOf(a.EndedAt) }),
 		ints(func(a *assay.Attempt) int64 { return int64(a.HTTPStatus) }),
 		ints(func(a *assay.Attempt) int64 { return int64(a.RetryAfter) }),
 		bools(func(a *assay.Attempt) bool { return a.Usage.Known }),
@@ -127,8 +134,8 @@ func attemptArrays(list []assay.Attempt) []any {
 		ints(func(a *assay.Attempt) int64 { return a.Usage.CacheWrite }),
 		ints(func(a *assay.Attempt) int64 { return a.Usage.Output }),
 		ints(func(a *assay.Attempt) int64 { return a.Usage.Reasoning }),
-		columnOf(list, func(a *assay.Attempt) *int64 { return (*int64)(a.Reserved) }),
-		columnOf(list, func(a *assay.Attempt) *int64 { return (*int64)(a.Cost) }),
+		known(func(a *assay.Attempt) *int64 { return (*int64)(a.Reserved) }),
+		known(func(a *assay.Attempt) *int64 { return (*int64)(a.Cost) }),
 		texts(func(a *assay.Attempt) string { return a.Model }),
 		texts(func(a *assay.Attempt) string { return a.Fingerprint }),
 		texts(func(a *assay.Attempt) string { return a.RequestID }),
@@ -236,73 +243,4 @@ func (c *changes) add(seq int64, n *int64, state assay.ItemState, class assay.Cl
 
 func (c *changes) arrays() []any {
 	return []any{c.seq, c.n, c.state, c.class, c.error, c.pass, c.cut, c.counted, c.notBefore}
-}
-
-// findings are the columns of verdicts on their way in.
-type findings struct {
-	seq, unitNo, no         []int64
-	n                       []*int64 // the attempt, except of a first one that grades its item: it has nothing to look for
-	unit, criterion, reason []string
-	unitPass                []*bool
-	value, evidence         []*string
-	applies, abstained      []bool
-}
-
-func findingsOf(b store.Batch) *findings {
-	f := new(findings)
-	for i := range b.Done {
-		o := &b.Done[i]
-		if o.State != assay.ItemGraded && o.State != assay.ItemPending {
-			continue
-		}
-		var n *int64
-		if o.State == assay.ItemPending || o.Attempt.N > 1 {
-			n = new(int64(o.Attempt.N))
-		}
-		for unit := range o.Answers {
-			a := &o.Answers[unit]
-			for no := range a.Findings {
-				f.add(o.Attempt.Seq, n, a, unit, &a.Findings[no], no)
-			}
-			if len(a.Findings) == 0 {
-				// Applies tells an empty list from none.
-				f.add(o.Attempt.Seq, n, a, unit, &assay.Finding{Applies: a.Findings != nil}, 0)
-			}
-		}
-	}
-	return f
-}
-
-func (f *findings) add(seq int64, n *int64, a *assay.Answer, unit int, v *assay.Finding, no int) {
-	f.seq, f.n, f.unitNo, f.no = append(f.seq, seq), append(f.n, n), append(f.unitNo, int64(unit)), append(f.no, int64(no))
-	f.unit, f.criterion, f.reason = append(f.unit, clean(a.Unit)), append(f.criterion, clean(v.Criterion)), append(f.reason, clean(v.Reason))
-	value := textOf(v.Value)
-	if value != nil {
-		*value = clean(*value)
-	}
-	f.unitPass, f.value, f.evidence = append(f.unitPass, a.Pass), append(f.value, value), append(f.evidence, toJSON(v.Evidence))
-	f.applies, f.abstained = append(f.applies, v.Applies), append(f.abstained, v.Abstained)
-}
-
-func (f *findings) arrays() []any {
-	return []any{f.seq, f.n, f.unit, f.criterion, f.unitNo, f.no, f.unitPass, f.value, f.applies, f.abstained, f.reason, f.evidence}
-}
-
-// seen are the columns of transcripts on their way in.
-type seen struct{ hash, text [][]byte }
-
-func seenOf(b store.Batch) (s seen, err error) {
-	for i := range b.Done {
-		o := &b.Done[i]
-		if o.Seen == nil {
-			continue
-		}
-		hash, err := hex.DecodeString(string(o.Seen.Hash))
-		if err != nil {
-			return s, because(err, assay.CodeInternal, "store the transcript of item "+strconv.FormatInt(o.Attempt.Seq, 10)+": its hash is none",
-				"this is a fault of the program; stop and report it")
-		}
-		s.hash, s.text = append(s.hash, hash), append(s.text, o.Seen.Text)
-	}
-	return s, nil
 }

@@ -205,7 +205,10 @@ func (p problem) sentence(class assay.Class, path string) string {
 	case class == assay.ClassUnreachable:
 		s += "; there is no /" + path + " under this base_url"
 	case class == assay.ClassJudgeError:
-		s += "; the judge's parameters do not suit this endpoint"
+		s += "; the judge's parameters do not suit this model"
+		if what := todo(p.message); what != "" {
+			s += ": " + what
+		}
 	}
 	return s
 }
