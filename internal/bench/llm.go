@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -134,11 +136,16 @@ func gradeRate(ctx context.Context, o options, data, url, said string, n, limit 
 		return 0, 0, err
 	}
 	sessions := filepath.Join(o.Dir, "sessions.jsonl")
-	var b bytes.Buffer
-	for i := range n {
-		fmt.Fprintf(&b, `{"format":"assay.session/1","user_id":"u%d","session_id":"s%06d","turns":[{"started_at":"2026-03-%02dT10:00:00Z","messages":[{"role":"user","content":"please help"},{"role":"assistant","content":%q}]}]}`+"\n", i%500, i, 1+i%14, said)
+	// Written through: what this process holds in memory would count as its child's peak.
+	f, err := os.Create(sessions)
+	if err != nil {
+		return 0, 0, err
 	}
-	if err := os.WriteFile(sessions, b.Bytes(), 0o600); err != nil {
+	b := bufio.NewWriter(f)
+	for i := range n {
+		fmt.Fprintf(b, `{"format":"assay.session/1","user_id":"u%d","session_id":"s%06d","turns":[{"started_at":"2026-03-%02dT10:00:00Z","messages":[{"role":"user","content":"please help"},{"role":"assistant","content":%q}]}]}`+"\n", i%500, i, 1+i%14, said)
+	}
+	if err := errors.Join(b.Flush(), f.Close()); err != nil {
 		return 0, 0, err
 	}
 	if _, err := assayRun(ctx, o, data, "import", sessions); err != nil {

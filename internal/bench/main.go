@@ -37,6 +37,7 @@ type options struct {
 	Items, Sessions, Megabytes int
 	Dir                        string
 	Binary                     string
+	URL                        string
 }
 
 var roles = []role{
@@ -62,6 +63,7 @@ func main() {
 	flag.IntVar(&o.Megabytes, "megabytes", 1024, "size of the imported file")
 	flag.StringVar(&o.Dir, "dir", "", "where to write; a temporary folder when empty")
 	flag.StringVar(&o.Binary, "assay", "bin/assay", "the built program")
+	flag.StringVar(&o.URL, "url", "", "endpoint of a hidden role (internal)")
 	flag.Parse()
 	var err error
 	if *as != "" {

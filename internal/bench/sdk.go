@@ -15,6 +15,7 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/shared"
 )
 
 const (
@@ -22,11 +23,11 @@ const (
 	promptBytes = 8 << 10
 )
 
-// long is what the agent says in a session whose prompt has about 8 KB.
-var long = strings.Repeat("I looked the booking up and changed the date as you asked; the fare stays the same. ", promptBytes/84)
+// long is what the agent says in a session whose whole prompt has about 8 KB.
+var long = strings.Repeat("I looked the booking up and changed the date as you asked; the fare stays the same. ", (promptBytes-1800)/84)
 
-// sdk grades sessions of 8 KB with the whole program, and compares with the provider's own client that
-// sends prompts of that size and does nothing else, each in a process of its own.
+// sdk grades sessions with the whole program, and compares with the provider's own client that sends the
+// same requests and does nothing else, each in a process of its own.
 func sdk(ctx context.Context, o options) ([]figure, error) {
 	url, stop, err := startModel()
 	if err != nil {
@@ -38,11 +39,12 @@ func sdk(ctx context.Context, o options) ([]figure, error) {
 	var ours, theirs, rss float64
 	for i := range 3 {
 		const n = sdkCalls * 30
-		if theirs, err = typedRate(ctx, o, url, n); err != nil {
+		data := filepath.Join(o.Dir, fmt.Sprint(i))
+		var peak float64
+		if ours, peak, err = gradeRate(ctx, o, data, url, long, n, sdkCalls); err != nil {
 			return nil, err
 		}
-		var peak float64
-		if ours, peak, err = gradeRate(ctx, o, filepath.Join(o.Dir, fmt.Sprint(i)), url, long, n, sdkCalls); err != nil {
+		if theirs, err = typedRate(ctx, o, data, url, n); err != nil {
 			return nil, err
 		}
 		shares = append(shares, ours/theirs)
@@ -55,13 +57,20 @@ func sdk(ctx context.Context, o options) ([]figure, error) {
 	}}, nil
 }
 
-// typedRate runs the role typed and returns its calls per second.
-func typedRate(ctx context.Context, o options, url string, n int) (rate float64, err error) {
+// typedRate runs the role typed with the request that the judge sent and returns its calls per second.
+func typedRate(ctx context.Context, o options, data, url string, n int) (rate float64, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-role", "typed", "-dir", url, "-items", fmt.Sprint(n))
+	tried, err := assayRun(ctx, o, data, "judge", "try", "bench", "u0/s000000", "--dry-run", "--json")
+	if err != nil {
+		return 0, err
+	}
+	if err := os.WriteFile(filepath.Join(o.Dir, "request.json"), tried.out, 0o600); err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, self, "-role", "typed", "-dir", o.Dir, "-url", url, "-items", fmt.Sprint(n))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -75,11 +84,14 @@ func typedRate(ctx context.Context, o options, url string, n int) (rate float64,
 	return rate, err
 }
 
-// typed is the hidden role that calls the endpoint in o.Dir with openai-go as its documentation does.
+// typed is the hidden role that calls an endpoint with openai-go as its documentation does.
 func typed(ctx context.Context, o options) ([]figure, error) {
-	client := openai.NewClient(option.WithBaseURL(o.Dir), option.WithAPIKey("none"), option.WithMaxRetries(0),
+	params, err := request(filepath.Join(o.Dir, "request.json"))
+	if err != nil {
+		return nil, err
+	}
+	client := openai.NewClient(option.WithBaseURL(o.URL), option.WithAPIKey("none"), option.WithMaxRetries(0),
 		option.WithHTTPClient(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * sdkCalls}}))
-	params := openai.ChatCompletionNewParams{Model: "bench-2026-01-01", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(long)}}
 	var left atomic.Int64
 	left.Store(int64(o.Items))
 	var failed atomic.Pointer[error]
@@ -100,4 +112,39 @@ func typed(ctx context.Context, o options) ([]figure, error) {
 		return nil, *err
 	}
 	return []figure{{Work: "typed", Got: fmt.Sprint(float64(o.Items) / time.Since(began).Seconds())}}, nil
+}
+
+// request reads what `assay judge try --dry-run --json` printed as the SDK's own parameters.
+func request(file string) (openai.ChatCompletionNewParams, error) {
+	var tried struct {
+		Prompt struct {
+			Request struct {
+				Model     string
+				MaxTokens int64 `json:"max_tokens"`
+				Messages  []struct{ Role, Content string }
+				Format    struct {
+					Schema struct{ Schema map[string]any } `json:"json_schema"`
+				} `json:"response_format"`
+			}
+		}
+	}
+	raw, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(raw, &tried)
+	}
+	if err != nil {
+		return openai.ChatCompletionNewParams{}, err
+	}
+	r := tried.Prompt.Request
+	params := openai.ChatCompletionNewParams{Model: r.Model, MaxTokens: openai.Int(r.MaxTokens)}
+	for _, m := range r.Messages {
+		if m.Role == "system" {
+			params.Messages = append(params.Messages, openai.SystemMessage(m.Content))
+		} else {
+			params.Messages = append(params.Messages, openai.UserMessage(m.Content))
+		}
+	}
+	params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
+		Name: "verdict", Strict: openai.Bool(true), Schema: r.Format.Schema.Schema}}
+	return params, nil
 }
