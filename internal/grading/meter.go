@@ -112,6 +112,8 @@ func cost(f flight, r judge.Reply, free bool) *assay.USD {
 	switch {
 	case free, r.HTTPStatus >= 400:
 		return new(assay.USD)
+	case r.Billed != nil:
+		return r.Billed
 	case f.price == nil:
 		return nil
 	}

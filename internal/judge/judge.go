@@ -97,7 +97,8 @@ type Reply struct {
 	RetryAfter  time.Duration // as the provider asked; 0 when it did not
 	Told        limit.Told    // what the provider's headers say of its limits
 	Usage       assay.Usage
-	Model       string // as served
+	Billed      *assay.USD // what the provider says that it asks for the call; nil: it does not say
+	Model       string     // as served
 	Fingerprint string
 	RequestID   string // as the provider named the call
 	Raw         string // the response as it came, masked, at most MaxRaw bytes

@@ -48,6 +48,7 @@ func (c *Client) read(got *received, r *judge.Reply) (content string) {
 	}
 	doc := gjson.ParseBytes(got.body)
 	r.Model, r.Usage = firstLine(doc.Get("model").String()), usageOf(c.settings.API, doc)
+	r.Billed = billed(c.settings.Provider, doc)
 	r.Fingerprint = firstLine(doc.Get("system_fingerprint").String())
 	a := readers[c.settings.API](doc)
 	if a.failed || !a.found && reportsError(doc) {

@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"math"
+
 	"github.com/tidwall/gjson"
 
 	"assay/internal/assay"
@@ -76,4 +78,14 @@ func tokens(n gjson.Result) (int64, bool) {
 		return 0, false
 	}
 	return n.Int(), true
+}
+
+// billed is what a router that chooses among dearer and cheaper servers says that a call cost, in dollars.
+func billed(provider string, doc gjson.Result) *assay.USD {
+	cost := doc.Get("usage.cost")
+	if provider != "openrouter" || cost.Type != gjson.Number || cost.Num < 0 || cost.Num > float64(assay.MaxUSD/assay.Dollar) {
+		return nil
+	}
+	usd := assay.USD(math.Ceil(cost.Num * float64(assay.Dollar)))
+	return &usd
 }
