@@ -92,3 +92,11 @@ func (a *app) printLimiter(l *api.Limiter) {
 	a.print("%-11s %s since %s: %s: %s\n", "breaker", l.Breaker, moment(l.Since, time.UTC), l.Cause, l.Message)
 	a.print("%-11s %s\n", "tries again", inTime(l.ProbeAt))
 }
+
+// inTime is a time and how long it is until then.
+func inTime(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return moment(t, time.UTC) + " (in " + span(max(0, time.Until(*t))) + ")"
+}

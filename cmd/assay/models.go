@@ -132,12 +132,8 @@ func (a *app) printModel(m api.ModelView) error {
 	if m.ContextTokens > 0 {
 		context = comma(m.ContextTokens) + " tokens"
 	}
-	price := perMillion(m.Price)
-	if m.PriceUpTo > 0 {
-		price += ", for prompts up to " + comma(m.PriceUpTo) + " tokens"
-	}
 	for _, row := range [][2]string{
-		{"model", m.Model}, {"endpoint", m.Endpoint}, {"judges", orNone(strings.Join(m.Judges, ", "))}, {"price", price},
+		{"model", m.Model}, {"endpoint", m.Endpoint}, {"judges", orNone(strings.Join(m.Judges, ", "))}, {"price", perMillion(m.Price)},
 		{"context", context}, {"limits set", limitsSet(m.Settings)},
 	} {
 		a.print("%-11s %s\n", row[0], row[1])

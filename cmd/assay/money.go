@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dustin/go-humanize"
+
 	"assay/internal/api"
 	"assay/internal/assay"
 )
@@ -53,6 +55,8 @@ type budgetFlags struct {
 	AllowUnpriced bool     `help:"Under a budget: let calls leave whose price is not known. They are not counted."`
 }
 
+func comma(n int64) string { return humanize.Comma(n) }
+
 // spendText says what a run used and cost.
 func spendText(s assay.Spend) string { return tokensText(s) + ", USD " + s.CostText() }
 
@@ -94,10 +98,10 @@ func orUnknown(u *assay.USD) string {
 	return u.Short()
 }
 
-// priceText is a price with where it is from and of what day.
-func priceText(p *assay.Price) string {
+// perMillion is a price with where it is from, of what day, and what it holds for.
+func perMillion(p *assay.Price) string {
 	if p == nil {
-		return "unknown"
+		return "unknown: `assay models set` gives one"
 	}
 	text := "in " + p.Input.String()
 	if p.Cached != nil {
@@ -106,9 +110,12 @@ func priceText(p *assay.Price) string {
 	if p.CacheWrite != nil {
 		text += ", cache write " + p.CacheWrite.String()
 	}
-	text += ", out " + p.Output.String()
+	text += ", out " + p.Output.String() + " per million tokens"
 	if from := priceSource(p); from != "" {
-		text += " (" + from + ")"
+		text += ", " + from
+	}
+	if p.UpTo > 0 {
+		text += ", for prompts up to " + comma(p.UpTo) + " tokens"
 	}
 	return text
 }

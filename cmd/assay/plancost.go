@@ -6,13 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"assay/internal/assay"
 	"assay/internal/engine"
 )
-
-func comma(n int64) string { return humanize.Comma(n) }
 
 // printCost says what a judge's calls would take.
 func (a *app) printCost(j engine.JudgePreview, repeats int) {
@@ -58,20 +54,6 @@ func planTokens(c *engine.CostPreview) string {
 		return in + ", out without a bound"
 	}
 	return in + ", at most " + comma(c.Output) + " out"
-}
-
-func perMillion(p *assay.Price) string {
-	if p == nil {
-		return "unknown: `assay models set` gives one"
-	}
-	from := priceSource(p)
-	bare := *p
-	bare.Source, bare.AsOf = "", nil
-	text := priceText(&bare) + " per million tokens"
-	if from != "" {
-		text += ", " + from
-	}
-	return text
 }
 
 // rangeText is what the calls cost at least and at most.

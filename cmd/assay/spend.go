@@ -1,8 +1,6 @@
 package main
 
 import (
-	"time"
-
 	"assay/internal/api"
 	"assay/internal/assay"
 )
@@ -101,12 +99,4 @@ func monthText(m api.MonthSpend) string {
 		text += " of " + m.Budget.String() + ", " + m.Left.Short() + " left"
 	}
 	return text
-}
-
-// inTime is a time and how long it is until then.
-func inTime(t *time.Time) string {
-	if t == nil {
-		return "-"
-	}
-	return moment(t, time.UTC) + " (in " + span(max(0, time.Until(*t))) + ")"
 }

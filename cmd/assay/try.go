@@ -1,8 +1,6 @@
 package main
 
 import (
-	"github.com/dustin/go-humanize"
-
 	"assay/internal/api"
 	"assay/internal/api/client"
 	"assay/internal/assay"
@@ -17,7 +15,7 @@ type judgeTryCmd struct {
 }
 
 func (judgeTryCmd) Help() string {
-	return `Asks about one session, verdict or not, and shows the prompt as it was sent, the answer as it came, the verdict and what it cost. It is a run of one item like any other: limits, budgets and "assay spend" know of it.
+	return `Asks about one session, whether it has a verdict or not, and shows the prompt as it was sent, the answer as it came, the verdict and what it cost. It is a run of one item like any other: limits, budgets and "assay spend" know of it.
 
 Example:
 
@@ -134,11 +132,11 @@ func (a *app) printPrompt(t api.Tried) error {
 	}
 	exact := "counted"
 	if !p.Exact {
-		exact = "guessed from the length, at most " + humanize.Comma(p.Most)
+		exact = "guessed from the length, at most " + comma(p.Most)
 	}
-	a.print("tokens      %s in (%s), ", humanize.Comma(p.Input), exact)
+	a.print("tokens      %s in (%s), ", comma(p.Input), exact)
 	if p.Output > 0 {
-		a.print("at most %s out\n", humanize.Comma(p.Output))
+		a.print("at most %s out\n", comma(p.Output))
 	} else {
 		a.print("out without a bound\n")
 	}

@@ -31,7 +31,6 @@ type Models interface {
 // ModelFacts is what is known of a model. What is absent is not known.
 type ModelFacts struct {
 	Price         *assay.Price `json:"price,omitempty" doc:"in US dollars per million tokens; absent is not known, never 0"`
-	PriceUpTo     int64        `json:"price_up_to_tokens,omitempty" doc:"the longest prompt that the price is known to hold for"`
 	ContextTokens int64        `json:"context_tokens,omitempty" doc:"prompt and answer together"`
 }
 
@@ -219,7 +218,7 @@ func (s *server) putModel(ctx context.Context, m ModelPut) (v ModelView, err err
 			m.Price.AsOf = &now
 		}
 		if m.Price.Source == "" {
-			m.Price.Source = "set"
+			m.Price.Source = assay.SourceSet
 		}
 	}
 	settings := assay.ModelSettings{Price: m.Price, Limits: m.Limits, ContextTokens: m.ContextTokens}

@@ -11,7 +11,7 @@ type JudgeKind string
 const (
 	JudgeRules   JudgeKind = "rules"   // CEL over the session: no network, no key
 	JudgeCommand JudgeKind = "command" // a program: session as JSON on stdin, verdict as JSON on stdout
-	JudgeLLM     JudgeKind = "llm"     // a model behind a chat-completions endpoint
+	JudgeLLM     JudgeKind = "llm"     // a model behind a provider's API
 )
 
 // JudgeVersion is an immutable definition. ID is a hash of everything that can change an answer

@@ -45,9 +45,7 @@ func (g judging) Prompt(v assay.JudgeVersion, settings json.RawMessage, q api.Pr
 	}
 	facts := g.models.book.Facts(p.Provider, p.Model)
 	p.Price = facts.Price
-	if worst, known := facts.Worst(p.Most, p.Output); known && p.Output > 0 {
-		p.Worst = &worst
-	}
+	p.Worst = facts.Price.Reservation(p.Most, p.Output)
 	return p, nil
 }
 

@@ -104,7 +104,7 @@ func (m *models) Of(v assay.JudgeVersion, settings json.RawMessage) (provider st
 
 func (m *models) Facts(provider string, key assay.ModelKey) api.ModelFacts {
 	f := m.book.Facts(provider, key)
-	return api.ModelFacts{Price: f.Price, PriceUpTo: f.PriceUpTo, ContextTokens: f.ContextTokens}
+	return api.ModelFacts{Price: f.Price, ContextTokens: f.ContextTokens}
 }
 
 func (m *models) Limiters() map[assay.ModelKey]api.Limiter {

@@ -33,11 +33,11 @@ func TestWhatIsSetHoldsForTheNextCall(t *testing.T) {
 	if p := m.price("openai", small); p == nil || p.Input != assay.Dollar*4/10 {
 		t.Fatalf("the catalogue's price: %+v", p)
 	}
-	put(t, st, assay.ModelSettings{Limits: assay.Limits{Concurrency: 3, RequestsPerMinute: 60}, Price: &assay.Price{}, ContextTokens: 8_000})
+	put(t, st, assay.ModelSettings{Limits: assay.Limits{Concurrency: 3, RequestsPerMinute: 60}, Price: &assay.Price{Source: assay.SourceSet}, ContextTokens: 8_000})
 	if err := m.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if p := m.price("openai", small); p == nil || p.Input != 0 || p.Source != "set" {
+	if p := m.price("openai", small); p == nil || p.Input != 0 || p.Source != assay.SourceSet {
 		t.Errorf("the price that was set: %+v", p)
 	}
 	if got := m.Limiters()[small]; got.Window != 3 || got.RequestsPerMinute != 60 || got.Breaker != "closed" {

@@ -40,9 +40,6 @@ type Book struct {
 // NewBook makes a book in which nothing is set.
 func NewBook() *Book { return &Book{Catalogue: New(), Overrides: &Overrides{}} }
 
-// SourceSet is the source of a price that a person set.
-const SourceSet = "set"
-
 // Facts is what is known of a model. A price that was set counts whole, 0 too: a server of one's own is
 // free, and nothing of the catalogue's price is mixed in.
 func (b *Book) Facts(provider string, key assay.ModelKey) Facts {
@@ -53,13 +50,7 @@ func (b *Book) Facts(provider string, key assay.ModelKey) Facts {
 	}
 	if m.Settings.Price != nil {
 		p := *m.Settings.Price
-		if p.Source == "" {
-			p.Source = SourceSet
-		}
-		if p.AsOf == nil {
-			p.AsOf = &m.UpdatedAt
-		}
-		f.Price, f.PriceUpTo = &p, 0
+		f.Price = &p
 	}
 	if m.Settings.ContextTokens > 0 {
 		f.ContextTokens = m.Settings.ContextTokens

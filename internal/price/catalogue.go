@@ -84,10 +84,6 @@ func (c *Catalogue) Facts(provider string, key assay.ModelKey) Facts {
 		if priced(vendor, key.Model) {
 			f.Price = c.price(vendor, m)
 		}
-		if f.Price != nil {
-			f.PriceUpTo = flatUpTo(vendor, m.ID)
-			f.Price.UpTo = f.PriceUpTo
-		}
 		return f
 	}
 	return Facts{}
@@ -95,7 +91,7 @@ func (c *Catalogue) Facts(provider string, key assay.ModelKey) Facts {
 
 func (c *Catalogue) price(vendor string, m catwalk.Model) *assay.Price {
 	name, day := c.Version()
-	p := assay.Price{Input: usd(m.CostPer1MIn), Output: usd(m.CostPer1MOut), AsOf: &day, Source: name}
+	p := assay.Price{Input: usd(m.CostPer1MIn), Output: usd(m.CostPer1MOut), UpTo: flatUpTo(vendor, m.ID), AsOf: &day, Source: name}
 	if p.Input == 0 && p.Output == 0 && vendor == "openrouter" && strings.HasSuffix(m.ID, ":free") {
 		return &p
 	}

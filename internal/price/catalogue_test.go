@@ -108,9 +108,6 @@ func TestWhatNobodyPublishedIsNotKnown(t *testing.T) {
 		if f.Price != nil {
 			t.Errorf("%s: %q of provider %q at %q has a price: %+v", c.why, c.model, c.provider, c.endpoint, f)
 		}
-		if most, known := f.Worst(1, 1); known || most != 0 {
-			t.Errorf("%s: worst %v, known %v", c.why, most, known)
-		}
 	}
 }
 
@@ -138,13 +135,13 @@ func TestFactsBesidePrices(t *testing.T) {
 
 func TestPriceHoldsUpToALength(t *testing.T) {
 	f := facts("", google, "gemini-2.5-pro")
-	if _, known := f.Worst(200_000, 100); !known {
+	if f.Price.Reservation(200_000, 100) == nil {
 		t.Error("a prompt of 200,000 tokens has a price")
 	}
-	if _, known := f.Worst(200_001, 100); known {
+	if f.Price.Reservation(200_001, 100) != nil {
 		t.Error("Google charges twice as much for a longer prompt; the catalogue does not say so")
 	}
-	if f := facts("", openRouter, "qwen/qwen3-max"); f.PriceUpTo != 32_000 {
+	if f := facts("", openRouter, "qwen/qwen3-max"); f.Price.UpTo != 32_000 {
 		t.Errorf("qwen has steps from 32,000 tokens: %+v", f)
 	}
 }
