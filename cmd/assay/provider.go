@@ -1,7 +1,7 @@
 package main
 
 import (
-	"net/http"
+	"cmp"
 	"os"
 	"strings"
 	"time"
@@ -20,7 +20,7 @@ type providerCmd struct {
 type providerListCmd struct{}
 
 func (providerListCmd) Help() string {
-	return "What a judge's `provider` fills in. A server that is not listed is used by its base_url, through one of the protocols.\n\nExample:\n\n    assay provider list"
+	return "What a judge's `provider` fills in. The last one, compatible, is any other server that speaks one of the protocols.\n\nExample:\n\n    assay provider list"
 }
 
 // providerView is a profile for programs.
@@ -44,19 +44,12 @@ func (c *providerListCmd) Run(a *app) error {
 		if i > 0 {
 			a.print("\n")
 		}
-		name := p.Name
-		if name == "" {
-			name = "any other server"
-		}
 		apis := make([]string, len(p.APIs))
 		for k, api := range p.APIs {
 			apis[k] = string(api)
 		}
-		base := p.BaseURL
-		if base == "" {
-			base = "to be given"
-		}
-		a.print("%s\n  base_url         %s\n  api              %s\n  api_key_env      %s\n  response_format  %s\n", name, base, strings.Join(apis, ", "), orNone(p.KeyEnv), p.Format)
+		base := cmp.Or(p.BaseURL, "to be given")
+		a.print("%s\n  base_url         %s\n  api              %s\n  api_key_env      %s\n  response_format  %s\n", p.Name, base, strings.Join(apis, ", "), orNone(p.KeyEnv), p.Format)
 		if p.Notes != "" {
 			a.print("  %s\n", p.Notes)
 		}
@@ -67,17 +60,17 @@ func (c *providerListCmd) Run(a *app) error {
 type providerCheckCmd struct {
 	Judge string `arg:"" optional:"" help:"Applied judge whose provider is checked, where runs are driven."`
 
-	Provider  string            `placeholder:"NAME" help:"In place of a judge: a known provider, see the list. The call is made from here."`
-	Model     string            `placeholder:"NAME" help:"Model to ask."`
-	BaseURL   string            `name:"base-url" placeholder:"URL" help:"Default: the provider's."`
-	API       string            `name:"api" placeholder:"NAME" help:"chat_completions, responses or messages. Default: the provider's."`
-	KeyEnv    string            `name:"key-env" placeholder:"NAME" help:"Variable that holds the key. Default: the provider's."`
-	KeyFile   string            `name:"key-file" placeholder:"FILE" help:"File that holds the key."`
-	CAFile    string            `name:"ca-file" placeholder:"FILE" help:"Certificates to trust beside the system's, PEM."`
-	Query     map[string]string `placeholder:"NAME=VALUE" help:"Added to the address, e.g. Azure's api-version."`
-	Format    string            `placeholder:"NAME" help:"How the answer is asked for: json_schema, tool, json_object or none. Default: the provider's."`
-	Reasoning string            `placeholder:"EFFORT" help:"For reasoning models, e.g. low."`
-	Timeout   time.Duration     `default:"1m" placeholder:"TIME" help:"How long the call may take, default 1m."`
+	Provider  string        `placeholder:"NAME" help:"In place of a judge: a known provider, see the list. The call is made from here."`
+	Model     string        `placeholder:"NAME" help:"Model to ask."`
+	BaseURL   string        `name:"base-url" placeholder:"URL" help:"Default: the provider's."`
+	API       string        `name:"api" placeholder:"NAME" help:"chat_completions, responses or messages. Default: the provider's."`
+	KeyEnv    string        `name:"api-key-env" placeholder:"NAME" help:"Variable that holds the key. Default: the provider's."`
+	KeyFile   string        `name:"api-key-file" placeholder:"FILE" help:"File that holds the key."`
+	CAFile    string        `name:"ca-file" placeholder:"FILE" help:"Certificates to trust beside the system's, PEM."`
+	Version   string        `name:"api-version" placeholder:"DATE" help:"Of Azure, where the address is that of a deployment."`
+	Format    string        `name:"response-format" placeholder:"NAME" help:"How the answer is asked for: json_schema, tool, json_object or none. Default: the provider's."`
+	Reasoning string        `placeholder:"EFFORT" help:"For reasoning models, e.g. low."`
+	Timeout   time.Duration `default:"1m" placeholder:"TIME" help:"How long the call may take, default 1m."`
 }
 
 func (providerCheckCmd) Help() string {
@@ -122,21 +115,19 @@ func (c *providerCheckCmd) check(a *app) (api.ProviderCheck, error) {
 	case !named || c.Model == "":
 		return api.ProviderCheck{}, misuse("nothing to check is named").WithHint("name a judge, or --provider (or --base-url) and --model")
 	}
+	var query map[string]string
+	if c.Version != "" {
+		query = map[string]string{"api-version": c.Version}
+	}
 	s, err := provider.Settings{
-		Provider: c.Provider, API: provider.API(c.API), BaseURL: c.BaseURL, Query: c.Query, KeyEnv: c.KeyEnv, KeyFile: c.KeyFile, CAFile: c.CAFile, Timeout: c.Timeout,
+		Provider: c.Provider, API: provider.API(c.API), BaseURL: c.BaseURL, Query: query, KeyEnv: c.KeyEnv, KeyFile: c.KeyFile, CAFile: c.CAFile, Timeout: c.Timeout,
 	}.Complete()
 	if err != nil {
 		return api.ProviderCheck{}, err
 	}
-	transport := provider.NewTransport()
-	defer transport.CloseIdleConnections()
-	var shared http.RoundTripper = transport
-	return node.CheckView(provider.Check(a.ctx, s, provider.Params{Model: c.Model, Format: c.Format, Reasoning: c.Reasoning, MaxTokens: checkTokens},
-		provider.Env{LookupEnv: os.LookupEnv, Transport: shared})), nil
+	params := provider.Params{Model: c.Model, Format: c.Format, Reasoning: c.Reasoning}
+	return node.CheckView(provider.Check(a.ctx, s, params, provider.Env{LookupEnv: os.LookupEnv})), nil
 }
-
-// checkTokens bounds the answer of a check; a reasoning model thinks before it answers.
-const checkTokens = 4_000
 
 func (a *app) printCheck(k api.ProviderCheck) {
 	a.print("%s\n", k.Model.String())
