@@ -71,7 +71,7 @@ func (s *server) gradeRoutes(a huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			run, replayed, err := s.Engine.RetryWith(ctx, id, in.Body, in.record(ctx, "retry "+id.String()))
+			run, replayed, err := s.Engine.Retry(ctx, id, in.Body, in.record(ctx, "retry "+id.String()))
 			if err != nil {
 				return nil, err
 			}

@@ -30,14 +30,9 @@ func (e *Engine) Grade(ctx context.Context, p assay.Project, q GradeRequest, ide
 	return run, replayed, err
 }
 
-// Retry accepts a new run over the errored, cancelled and abandoned items of a terminal one, with what
-// the old run's budget left.
-func (e *Engine) Retry(ctx context.Context, id assay.RunID, by string, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
-	return e.RetryWith(ctx, id, RetryRequest{By: by}, idem)
-}
-
-// RetryWith is Retry with a budget of its own.
-func (e *Engine) RetryWith(ctx context.Context, id assay.RunID, q RetryRequest, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
+// Retry accepts a new run over the errored, cancelled and abandoned items of a terminal one. Without a
+// budget in q it gets what the old run's budget left.
+func (e *Engine) Retry(ctx context.Context, id assay.RunID, q RetryRequest, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
 	if q.Budget != nil {
 		if err := q.Budget.Validate(); err != nil {
 			return run, false, err

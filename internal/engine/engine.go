@@ -12,10 +12,10 @@ import (
 // is all that a dispatcher (engine/local today, many machines later) needs of a kind of run.
 //
 // Drive is called after the run was taken up at that epoch; run.Reason is still the one with which it
-// waited. It returns nil when it stored a state
-// that is not running, assay.ErrLost when the fence was gone (it then wrote nothing more), and
-// another error when it could not go on (the store is away): the run stays running and is taken up
-// again, and ends as failed when that happens time and again for a cause other than the store. When
+// waited. It returns nil when it stored a state that is not running, assay.ErrLost when the fence was
+// gone (it then wrote nothing more), and another error when it could not go on (the store is away): the
+// run stays running and is taken up again, and ends as failed when that happens time and again for a
+// cause other than the store. When
 // ctx ends Drive makes no new call, gives calls in flight StopGrace to finish, and leaves the run
 // queued.
 type Driver interface {

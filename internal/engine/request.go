@@ -52,32 +52,33 @@ type Preview struct {
 	Excluded assay.Excluded         `json:"excluded"`
 }
 
-// JudgePreview is one judge's part of a preview: Items = Reused + Calls.
+// JudgePreview is one judge's part of a preview. Calls are for the items that are not reused: one each,
+// more where a judge of units needs several, none where the prompt is too long for the model.
 type JudgePreview struct {
 	Name    string          `json:"name"`
 	Kind    assay.JudgeKind `json:"kind"`
 	Version assay.Hash      `json:"version"`
 	Items   int64           `json:"items"`
 	Reused  int64           `json:"reused"`
-	Calls   int64           `json:"calls"`          // at least one call each; retries come on top
-	Cost    *CostPreview    `json:"cost,omitempty"` // of judges whose calls go to a provider
+	Calls   int64           `json:"calls" doc:"retries come on top"`
+	Cost    *CostPreview    `json:"cost,omitempty" doc:"of judges whose calls go to a provider"`
 }
 
 // CostPreview is what a judge's calls would take, from the prompts that they would send. With Prompts
 // below Calls it was scaled up from that many, which are a random part of the sample.
 type CostPreview struct {
 	Model    assay.ModelKey `json:"model"`
-	Prompts  int64          `json:"prompts"` // that were made and counted
-	Exact    bool           `json:"exact"`   // counted by the model's tokenizer, not guessed
-	Input    int64          `json:"input_tokens"`
-	Output   int64          `json:"max_output_tokens"` // at most; 0 where nothing bounds it
-	Cut      int64          `json:"cut,omitempty"`     // of Prompts: a part of the transcript is left out
-	TooLong  int64          `json:"too_long,omitempty"`
-	Price    *assay.Price   `json:"price,omitempty"`              // null is not known
-	Least    *assay.USD     `json:"least_usd" nullable:"true"`    // the prompts alone, once each
-	Most     *assay.USD     `json:"most_usd" nullable:"true"`     // every answer as long as it may be; retries come on top
-	Expected *assay.USD     `json:"expected_usd" nullable:"true"` // answers as long as this judge's were; null before there were any
-	Seconds  *float64       `json:"seconds"`                      // at the run's concurrency and this judge's pace so far; null likewise
+	Prompts  int64          `json:"prompts" doc:"that were made and counted"`
+	Exact    bool           `json:"exact" doc:"counted by the model's tokenizer, not guessed from the length"`
+	Input    int64          `json:"input_tokens" doc:"of all prompts"`
+	Output   int64          `json:"max_output_tokens" doc:"of all answers, at most; 0: nothing bounds them"`
+	Cut      int64          `json:"cut,omitempty" doc:"of prompts: a part of the transcript is left out"`
+	TooLong  int64          `json:"too_long,omitempty" doc:"of prompts: they do not fit the model, and no call is made"`
+	Price    *assay.Price   `json:"price,omitempty" doc:"absent is not known"`
+	Least    *assay.USD     `json:"least_usd" nullable:"true" doc:"the prompts alone, once each; null is not known"`
+	Most     *assay.USD     `json:"most_usd" nullable:"true" doc:"every answer as long as it may be; retries come on top"`
+	Expected *assay.USD     `json:"expected_usd" nullable:"true" doc:"answers as long as this judge's were so far; null before there were any"`
+	Seconds  *float64       `json:"seconds" nullable:"true" doc:"at the run's concurrency and this judge's pace so far; null before there was one"`
 }
 
 // Planner turns a request into a run to be accepted, or into a preview. grading implements it.

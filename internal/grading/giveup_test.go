@@ -35,7 +35,7 @@ func TestARunThatCannotBeDrivenCanBeRetried(t *testing.T) {
 			t.Errorf("%s: %s, %+v", run.Reason, run.Sentence, c)
 		}
 		broken.Store(false)
-		again, _, err := w.engine.Retry(t.Context(), run.ID, "", nil)
+		again, _, err := w.engine.Retry(t.Context(), run.ID, engine.RetryRequest{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

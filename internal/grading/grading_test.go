@@ -198,7 +198,7 @@ func TestRetryGradesWhatIsLeft(t *testing.T) {
 		}
 		w.judge.script(nil)
 		calls := w.judge.calls.Load()
-		retry, _, err := w.engine.Retry(t.Context(), first.ID, "me", nil)
+		retry, _, err := w.engine.Retry(t.Context(), first.ID, engine.RetryRequest{By: "me"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,10 +219,10 @@ func TestRetryGradesWhatIsLeft(t *testing.T) {
 		if graded != 24 {
 			t.Errorf("the chain has %d graded items, want 24", graded)
 		}
-		if _, _, err := w.engine.Retry(t.Context(), retry.ID, "me", nil); assay.CodeOf(err) != assay.CodeRefused {
+		if _, _, err := w.engine.Retry(t.Context(), retry.ID, engine.RetryRequest{By: "me"}, nil); assay.CodeOf(err) != assay.CodeRefused {
 			t.Errorf("nothing is left to retry: %v", err)
 		}
-		again, _, err := w.engine.Retry(t.Context(), first.ID, "me", nil)
+		again, _, err := w.engine.Retry(t.Context(), first.ID, engine.RetryRequest{By: "me"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +245,7 @@ func TestForcedRunRetriedTwicePaysOnce(t *testing.T) {
 		w.judge.script(nil)
 		for i, want := range []int64{24, 0} {
 			calls := w.judge.calls.Load()
-			retry, _, err := w.engine.Retry(t.Context(), forced.ID, "me", nil)
+			retry, _, err := w.engine.Retry(t.Context(), forced.ID, engine.RetryRequest{By: "me"}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

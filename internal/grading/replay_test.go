@@ -72,17 +72,17 @@ func TestARepeatedRetryIsAnsweredThoughNothingIsLeft(t *testing.T) {
 		w.judge.script(func(context.Context, judge.Question, int) judge.Reply { return failing(assay.ClassRefused) })
 		old := w.until(w.grade(engine.GradeRequest{}).ID, assay.RunFailed)
 		idem := &store.Idempotency{Route: "retry", Key: "k", BodyHash: "body"}
-		first, replayed, err := w.engine.Retry(t.Context(), old.ID, "", idem)
+		first, replayed, err := w.engine.Retry(t.Context(), old.ID, engine.RetryRequest{}, idem)
 		if err != nil || replayed {
 			t.Fatalf("replayed %v (%v)", replayed, err)
 		}
 		e := engine.New(s, barren{w.grader}, func() {}, utcNow)
-		if run, replayed, err := e.Retry(t.Context(), old.ID, "", idem); err != nil || !replayed || run.ID != first.ID {
+		if run, replayed, err := e.Retry(t.Context(), old.ID, engine.RetryRequest{}, idem); err != nil || !replayed || run.ID != first.ID {
 			t.Errorf("run %s, replayed %v (%v), want %s again", run.ID, replayed, err, first.ID)
 		}
 		other := *idem
 		other.BodyHash = "other"
-		if _, _, err := e.Retry(t.Context(), old.ID, "", &other); assay.CodeOf(err) != assay.CodeIdempotency {
+		if _, _, err := e.Retry(t.Context(), old.ID, engine.RetryRequest{}, &other); assay.CodeOf(err) != assay.CodeIdempotency {
 			t.Errorf("another body under the key is answered with %v", err)
 		}
 	})
