@@ -100,7 +100,7 @@ var differ = map[string]string{
 
 func TestRecordedAnswersAreReadAsTheirWinnerOrNotAtAll(t *testing.T) {
 	outputs := []string{"Output (a)", "Output (b)"}
-	rule, err := NewChoiceRule(outputs, "{} is better", "{} is the better", "{} is a better", "{} the better")
+	rule, err := newChoiceRule(outputs, "{} is better", "{} is the better", "{} is a better", "{} the better")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestRecordedAnswersAreReadAsTheirWinnerOrNotAtAll(t *testing.T) {
 	read, unreadable := 0, 0
 	found := map[string]string{}
 	for _, a := range answers {
-		got, err := rule.Read(a.text)
+		got, err := rule.read(a.text)
 		switch {
 		case got == a.winner && got >= 0:
 			read++
@@ -128,7 +128,7 @@ func TestRecordedAnswersAreReadAsTheirWinnerOrNotAtAll(t *testing.T) {
 }
 
 func TestChoiceRule(t *testing.T) {
-	rule, err := NewChoiceRule([]string{"A", "A+", "both (a) and (b)"}, "{} is better", "my choice: {}", "i prefer {} .")
+	rule, err := newChoiceRule([]string{"A", "A+", "both (a) and (b)"}, "{} is better", "my choice: {}", "i prefer {} .")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,17 +137,17 @@ func TestChoiceRule(t *testing.T) {
 		"I think that A is\nbetter.": 0, "A+ is better": 1, "Both (a) and (b) is better, so both (a) and (b) is better": 2, "My choice:A+!": 1, "I prefer A .": 0,
 		"": -1, " . ": -1, "A is better. No: A+ is better.": -1, "A is betterment": -1, "C is better": -1, "A, then A+": -1, "My choices: A": -1, "GA is better": -1,
 	} {
-		got, err := rule.Read(text)
+		got, err := rule.read(text)
 		if got != want || (err == nil) != (want >= 0) {
 			t.Errorf("%q: %d %v", text, got, err)
 		}
 	}
-	for name, make := range map[string]func() (*ChoiceRule, error){
-		"one choice": func() (*ChoiceRule, error) { return NewChoiceRule([]string{"a"}) },
-		"twice":      func() (*ChoiceRule, error) { return NewChoiceRule([]string{"a", " A"}) },
-		"empty":      func() (*ChoiceRule, error) { return NewChoiceRule([]string{"a", "."}) },
-		"no place":   func() (*ChoiceRule, error) { return NewChoiceRule([]string{"a", "b"}, "is better") },
-		"two places": func() (*ChoiceRule, error) { return NewChoiceRule([]string{"a", "b"}, "{} beats {}") },
+	for name, make := range map[string]func() (*choiceRule, error){
+		"one choice": func() (*choiceRule, error) { return newChoiceRule([]string{"a"}) },
+		"twice":      func() (*choiceRule, error) { return newChoiceRule([]string{"a", " A"}) },
+		"empty":      func() (*choiceRule, error) { return newChoiceRule([]string{"a", "."}) },
+		"no place":   func() (*choiceRule, error) { return newChoiceRule([]string{"a", "b"}, "is better") },
+		"two places": func() (*choiceRule, error) { return newChoiceRule([]string{"a", "b"}, "{} beats {}") },
 	} {
 		if r, err := make(); r != nil || assay.CodeOf(err) != assay.CodeInvalid {
 			t.Errorf("%s: %v", name, err)

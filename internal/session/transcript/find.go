@@ -8,10 +8,6 @@ import (
 	"assay/internal/assay"
 )
 
-// Text is the text of a message that evidence points into: its content, then a line for each tool
-// call with its name and arguments. Offsets into the content are offsets into this.
-func Text(m *assay.Message) string { return said{m.Content, m.ToolCalls}.text() }
-
 // Said is what was said in a session, in its turns and messages: the texts that evidence points into.
 // It holds nothing else of the session, so that whoever waits for an answer keeps no image, no
 // metadata and no reasoning.
@@ -22,6 +18,8 @@ type said struct {
 	calls   []assay.ToolCall
 }
 
+// text is that of a message that evidence points into: its content, then a line for each tool call with
+// its name and arguments. Offsets into the content are offsets into this.
 func (m said) text() string {
 	if len(m.calls) == 0 {
 		return m.content
@@ -50,14 +48,9 @@ func SaidIn(s *assay.Session) Said {
 	return turns
 }
 
-// Find is SaidIn(s).Find.
-func Find(s *assay.Session, turn, message int, quote string) assay.Evidence {
-	return SaidIn(s).Find(turn, message, quote)
-}
-
 // Find looks for a quote: in the message that the judge named, exactly, then with every run of white
 // space taken for one space; then likewise in all messages in order. It returns where the quote was
-// found, with offsets into Text of that message; or, not Verified, the place as the judge named it.
+// found, with offsets into the text of that message; or, not Verified, the place as the judge named it.
 func (turns Said) Find(turn, message int, quote string) assay.Evidence {
 	e := assay.Evidence{Turn: turn, Message: message, Quote: quote}
 	if strings.TrimSpace(quote) == "" {

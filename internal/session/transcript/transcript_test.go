@@ -171,7 +171,7 @@ func TestFind(t *testing.T) {
 		{0, 1, "", ""},
 	}
 	for _, tt := range tests {
-		e := Find(s, tt.turn, tt.message, tt.quote)
+		e := SaidIn(s).Find(tt.turn, tt.message, tt.quote)
 		got := ""
 		if e.Verified {
 			got = fmt.Sprint(e.Turn, e.Message, e.Start, e.End)
@@ -190,14 +190,14 @@ func TestFoundTextIsTheQuoteButForSpace(t *testing.T) {
 		if len(s.Turns) == 0 || len(s.Turns[0].Messages) == 0 {
 			return
 		}
-		text := []rune(Text(&s.Turns[0].Messages[0]))
+		text := []rune(SaidIn(s)[0][0].text())
 		if len(text) == 0 {
 			return
 		}
 		from := rapid.IntRange(0, len(text)-1).Draw(t, "from")
 		quote := string(text[from:rapid.IntRange(from+1, len(text)).Draw(t, "to")])
 		asked := strings.Join(strings.Fields(quote), "\n ")
-		e := Find(s, 0, 0, asked)
+		e := SaidIn(s).Find(0, 0, asked)
 		if asked == "" {
 			if e.Verified {
 				t.Fatal("blank quote found")
@@ -207,7 +207,7 @@ func TestFoundTextIsTheQuoteButForSpace(t *testing.T) {
 		if !e.Verified {
 			t.Fatalf("%q not found in %q", asked, string(text))
 		}
-		found := Text(&s.Turns[e.Turn].Messages[e.Message])[e.Start:e.End]
+		found := SaidIn(s)[e.Turn][e.Message].text()[e.Start:e.End]
 		if strings.Join(strings.Fields(found), " ") != strings.Join(strings.Fields(quote), " ") {
 			t.Fatalf("found %q for %q", found, asked)
 		}

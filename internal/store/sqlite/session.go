@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"assay/internal/assay"
 	"assay/internal/store"
@@ -102,12 +101,4 @@ func (s sessions) Count(ctx context.Context, project assay.ProjectID) (t store.T
 		return err
 	})
 	return t, err
-}
-
-// micros is a time as it comes back from storage.
-func micros(t *time.Time) any {
-	if t == nil {
-		return nil
-	}
-	return t.UnixMicro()
 }

@@ -10,9 +10,9 @@ import (
 	"assay/internal/assay"
 )
 
-// ChoiceRule finds the one choice that a free text decides for, where a model was asked for prose and not
+// choiceRule finds the one choice that a free text decides for, where a model was asked for prose and not
 // for JSON. It is safe for concurrent use.
-type ChoiceRule struct {
+type choiceRule struct {
 	choices []string
 	decides *regexp.Regexp
 }
@@ -20,10 +20,10 @@ type ChoiceRule struct {
 // choicePlace stands for a choice in a phrase.
 const choicePlace = "{}"
 
-// NewChoiceRule makes a rule for choices by their names. A phrase is words that decide for the choice
+// newChoiceRule makes a rule for choices by their names. A phrase is words that decide for the choice
 // whose name stands in place of {} in them: "{} is better", "I prefer {}". White space and case do not
 // count.
-func NewChoiceRule(choices []string, phrases ...string) (*ChoiceRule, error) {
+func newChoiceRule(choices []string, phrases ...string) (*choiceRule, error) {
 	if len(choices) < 2 {
 		return nil, assay.Errorf(assay.CodeInvalid, "a choice needs at least two names").WithHint("name what may be chosen")
 	}
@@ -45,7 +45,7 @@ func NewChoiceRule(choices []string, phrases ...string) (*ChoiceRule, error) {
 		}
 		patterns = append(patterns, edged(before)+gap(before, strings.HasSuffix)+"("+strings.Join(names, "|")+")"+gap(after, strings.HasPrefix)+edged(after))
 	}
-	r := &ChoiceRule{choices: slices.Clone(choices)}
+	r := &choiceRule{choices: slices.Clone(choices)}
 	if len(patterns) > 0 {
 		r.decides = regexp.MustCompile("(?i)" + strings.Join(patterns, "|")) // quoted words only
 	}
@@ -85,10 +85,10 @@ func wordly(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// Read returns the index of the choice that text decides for: the one whose name is all that it says, or
+// read returns the index of the choice that text decides for: the one whose name is all that it says, or
 // the only one for which any phrase stands in it. Where it decides for none or for several, the error
 // says so: which of them was meant cannot be known.
-func (r *ChoiceRule) Read(text string) (int, error) {
+func (r *choiceRule) read(text string) (int, error) {
 	if folded(text) == "" {
 		return -1, errors.New("it is empty")
 	}
