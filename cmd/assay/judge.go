@@ -152,7 +152,7 @@ func (c *judgeShowCmd) Run(a *app) error {
 		return err
 	}
 	v, err := d.Judge(a.ctx, a.Project, c.Name)
-	if assay.CodeOf(err) == assay.CodeNotFound && err != nil {
+	if assay.CodeOf(err) == assay.CodeNotFound {
 		if source, notBuilt := builtin.Source(c.Name); notBuilt == nil {
 			return a.printBuiltin(c.Name, string(source))
 		}

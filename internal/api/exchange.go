@@ -81,7 +81,7 @@ func (s *server) addSeen(ctx context.Context, run assay.Run, x *Exchange) error 
 			continue
 		}
 		packed, err := s.Store.Bodies().Seen(ctx, run.ProjectID, a.Seen)
-		if assay.CodeOf(err) == assay.CodeNotFound && err != nil {
+		if assay.CodeOf(err) == assay.CodeNotFound {
 			continue // its call never left, or it was erased
 		}
 		if err != nil {
@@ -117,7 +117,7 @@ func (s *server) rebuild(ctx context.Context, run assay.Run, judge assay.RunJudg
 		return none("a judge of the kind " + string(version.Kind) + " asks no model")
 	}
 	session, hash, err := s.sessionOf(ctx, x.Item.Content)
-	if assay.CodeOf(err) == assay.CodeNotFound && err != nil {
+	if assay.CodeOf(err) == assay.CodeNotFound {
 		return none("the session's body is no longer stored")
 	}
 	if err != nil {

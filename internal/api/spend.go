@@ -70,7 +70,7 @@ func (s *server) spend(ctx context.Context, in *spendInput) (out Spending, err e
 	if err != nil {
 		return out, err
 	}
-	q := store.SpendQuery{Project: p.ID, Zone: zoneOf(p)}
+	q := store.SpendQuery{Project: p.ID, Zone: p.Settings.Location()}
 	if !in.From.IsZero() {
 		q.From = &in.From
 	}
@@ -134,7 +134,7 @@ func groupsOf(lines []assay.SpendLine, by string) []SpendGroup {
 
 // months lists those that lines touch and the present one.
 func (s *server) months(ctx context.Context, p assay.Project, lines []assay.SpendLine) ([]MonthSpend, error) {
-	zone := zoneOf(p)
+	zone := p.Settings.Location()
 	at := map[string]time.Time{}
 	now := s.Now().In(zone)
 	at[now.Format(monthForm)] = now
@@ -160,10 +160,9 @@ const monthForm = "2006-01"
 
 // month sums the calendar month of t in p's zone.
 func (s *Services) month(ctx context.Context, p assay.Project, t time.Time) (*MonthSpend, error) {
-	zone := zoneOf(p)
-	y, m, _ := t.In(zone).Date()
-	from := time.Date(y, m, 1, 0, 0, 0, 0, zone)
-	charged, unpriced, err := s.Store.Spending().Charged(ctx, p.ID, from, from.AddDate(0, 1, 0))
+	zone := p.Settings.Location()
+	from, to := assay.MonthOf(t, zone)
+	charged, unpriced, err := s.Store.Spending().Charged(ctx, p.ID, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -173,12 +172,4 @@ func (s *Services) month(ctx context.Context, p assay.Project, t time.Time) (*Mo
 		out.Left = assay.Spend{Cost: charged}.Left(out.Budget)
 	}
 	return out, nil
-}
-
-func zoneOf(p assay.Project) *time.Location {
-	zone, err := time.LoadLocation(p.Settings.Zone)
-	if err != nil {
-		return time.UTC
-	}
-	return zone
 }

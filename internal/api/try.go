@@ -133,7 +133,7 @@ func (s *server) judgeOf(ctx context.Context, p assay.Project, q TryRequest) (as
 		return s.CompileJudge(JudgeSource{Source: q.Source, Folder: q.Folder}, commandsAllowed(ctx))
 	}
 	judge, version, err := s.Store.Judges().Get(ctx, p.ID, q.Judge)
-	if assay.CodeOf(err) == assay.CodeNotFound && err != nil {
+	if assay.CodeOf(err) == assay.CodeNotFound {
 		if j, v, notBuilt := s.Judging.Builtin(q.Judge); notBuilt == nil {
 			return j, v, nil
 		}

@@ -30,6 +30,16 @@ type Settings struct {
 	MonthBudget *USD          `json:"month_budget_usd,omitempty"` // hard: of all runs of the project in one calendar month of its zone
 }
 
+// Location is the zone in which days and months of the project are; UTC where this machine does not know
+// its name.
+func (s Settings) Location() *time.Location {
+	zone, err := time.LoadLocation(s.Zone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
 // DefaultSettings are those of a new project.
 func DefaultSettings() Settings {
 	return Settings{ArmKey: "arm", ArmType: ArmString, CaseKey: "case", Zone: "UTC", Settle: 10 * time.Minute, PerStratum: 200, Concurrency: 10}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Spend sums the attempts whose call left or may have left, across crashes and late ones too. One that
@@ -36,6 +37,13 @@ func (s Spend) Add(o Spend) Spend {
 	s.HeldN += o.HeldN
 	s.Unpriced += o.Unpriced
 	return s
+}
+
+// MonthOf is the calendar month of t in zone, [from, to): what a project's budget of the month counts.
+func MonthOf(t time.Time, zone *time.Location) (from, to time.Time) {
+	y, m, _ := t.In(zone).Date()
+	from = time.Date(y, m, 1, 0, 0, 0, 0, zone)
+	return from, from.AddDate(0, 1, 0)
 }
 
 // SpendLine is one group's spend: of a run, a judge of it, a model and a day.

@@ -1,6 +1,9 @@
 package assay
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestMoneyIsNeverZeroWhereNobodyKnows(t *testing.T) {
 	for _, c := range []struct {
@@ -36,5 +39,27 @@ func TestLeftOfABudget(t *testing.T) {
 	}
 	if (Spend{}).Left(nil) != nil {
 		t.Error("nothing is left of no budget")
+	}
+}
+
+// A month begins and ends at midnight where the project is, whatever clocks did in it.
+func TestMonthOf(t *testing.T) {
+	for _, c := range []struct{ at, zone, from, to string }{
+		{"2026-03-31T22:30:00Z", "Europe/Berlin", "2026-03-31T22:00:00Z", "2026-04-30T22:00:00Z"},
+		{"2026-03-31T21:30:00Z", "Europe/Berlin", "2026-02-28T23:00:00Z", "2026-03-31T22:00:00Z"},
+		{"2026-12-31T23:59:59Z", "UTC", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"},
+		{"2026-12-31T23:59:59Z", "nowhere", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"},
+	} {
+		at, err := time.Parse(time.RFC3339, c.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, to := MonthOf(at, Settings{Zone: c.zone}.Location())
+		if got := from.UTC().Format(time.RFC3339); got != c.from {
+			t.Errorf("%s in %s: from %s, want %s", c.at, c.zone, got, c.from)
+		}
+		if got := to.UTC().Format(time.RFC3339); got != c.to {
+			t.Errorf("%s in %s: to %s, want %s", c.at, c.zone, got, c.to)
+		}
 	}
 }

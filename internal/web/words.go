@@ -33,11 +33,7 @@ func when(t *time.Time, r assay.Run) string {
 	if t == nil {
 		return ""
 	}
-	zone, err := time.LoadLocation(r.Spec.Settings.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
-	return t.In(zone).Format("2006-01-02 15:04 MST")
+	return t.In(r.Spec.Settings.Location()).Format("2006-01-02 15:04 MST")
 }
 
 // state is what a person calls the state of a run.
