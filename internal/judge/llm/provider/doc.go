@@ -26,3 +26,5 @@
 //	         ▼
 //	        text, usage
 package provider
+
+//go:generate go test -run TestProvidersDocument -update .
