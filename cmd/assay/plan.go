@@ -13,7 +13,7 @@ type planCmd struct {
 	frameFlags
 	sampleFlags
 	budgetFlags
-	Concurrency *int `short:"c" placeholder:"N" help:"Judge calls in flight, for the time that it would take."`
+	Concurrency *int `short:"c" placeholder:"N" help:"Judge calls in flight, to say how long it would take. Default: the project's."`
 }
 
 func (planCmd) Help() string {

@@ -6,17 +6,19 @@ import (
 )
 
 const (
-	rateLeast   = 1.0 / 60
-	sureCalls   = 5 // from which a rate can be told
-	sureRefused = 3
+	rateLeast   = 1.0 / 60 // calls per second
+	sureCalls   = 5        // from which a rate can be told
+	sureRefused = 3        // from which it surely was too high
 	soon        = 3 * time.Second
 	workBounds  = 10 * time.Second       // nobody was held back for so long
 	rampEvery   = 250 * time.Millisecond // the window does not double faster
 	lookedBack  = 20                     // calls that a rate is measured over
-	shortest    = 5                      // slots
-	shortRate   = 10
-	knownRate   = 20
-	longest     = 250
+	// Slots that a rate is measured over: at least shortest where the last episode is near, else shortRate,
+	// or knownRate while a ceiling is known; at most longest, which is less than history remembers.
+	shortest  = 5
+	shortRate = 10
+	knownRate = 20
+	longest   = 250
 )
 
 // learn takes in how a call ended.

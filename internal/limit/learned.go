@@ -6,15 +6,17 @@ import (
 )
 
 const (
-	under       = 0.97 // of the ceiling: where a learned bound rests
-	restFirst   = 4 * time.Second
-	restMost    = 30 * time.Second
-	opening     = 0.60 // growth per second while nothing is known well
-	climbing    = 0.30 // while a ceiling was known and has moved
-	returning   = 0.20 // while below where it rests
-	probing     = 0.03 // above where it rests
-	probeMost   = 1.25 // of the ceiling
-	unusedMost  = 2.5  // seconds of calls not made that a provider may have saved up
+	under      = 0.97 // of the ceiling: where a learned bound rests
+	restFirst  = 4 * time.Second
+	restMost   = 30 * time.Second
+	opening    = 0.60 // growth per second while nothing is known well
+	climbing   = 0.30 // while a ceiling was known and has moved
+	returning  = 0.20 // while below where it rests
+	probing    = 0.03 // above where it rests
+	probeMost  = 1.25 // of the ceiling
+	unusedMost = 2.5  // seconds of calls not made that a provider may have saved up
+	// A rate's ceiling has moved when more calls were accepted than it explains: so many, and those of so
+	// many seconds.
 	proofCalls  = 2.0
 	proofOfRate = 0.1
 )

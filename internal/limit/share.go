@@ -85,11 +85,9 @@ func (s *Share) TryTake(tokens int64) (Permit, bool) {
 }
 
 // tell puts the signal there, unless it is there already.
-func (s *Share) tell() bool {
+func (s *Share) tell() {
 	select {
 	case s.c <- struct{}{}:
-		return true
 	default:
-		return false
 	}
 }

@@ -17,12 +17,10 @@ type State struct {
 	LearnedPerSecond float64
 	LearnedWindow    int
 	ToldPerSecond    float64
-	Ceiling          float64 // requests per second that the provider accepted at the last 429
 	InFlight         int
 	Tokens           int64 // expected of the calls in flight
 	Shares           int
-	Waiting          int    // shares that were refused and have not come back
-	Next             string // the one of them whose turn is next
+	Waiting          int // shares that were refused and have not come back
 	HeldUntil        time.Time
 	HeldWhy          Reason
 	Breaker          BreakerState
@@ -47,16 +45,10 @@ func (l *Limiter) State() State {
 		Key: l.key, Set: l.limits,
 		RequestsPerSecond: l.requests.rate, TokensPerSecond: l.tokens.rate,
 		LearnedPerSecond: l.rate.value, LearnedWindow: int(l.open.value), ToldPerSecond: l.told.requests,
-		Ceiling: l.rate.ceiling, InFlight: l.inFlight, Tokens: l.weight, Shares: l.shares, Waiting: len(l.hungry),
+		InFlight: l.inFlight, Tokens: l.weight, Shares: l.shares, Waiting: len(l.hungry),
 		Breaker: l.breaker.state, Cause: l.breaker.cause, Message: l.breaker.message,
 		Since: l.breaker.since, ProbeAt: l.breaker.probeAt,
 		Granted: l.granted, Refused: maps.Clone(l.refused), Limited: l.limited, Episodes: l.episodes, Opened: l.breaker.opened,
-	}
-	var next *Share
-	for _, h := range l.hungry {
-		if next == nil || h.start < next.start {
-			next, s.Next = h, h.name
-		}
 	}
 	if w := l.window(); w != unbounded {
 		s.Window = w

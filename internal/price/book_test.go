@@ -33,7 +33,7 @@ func TestWhatAPersonSetComesFirst(t *testing.T) {
 	if f.Price.Cached != nil || f.Price.Input != assay.Dollar || f.Price.UpTo != 0 {
 		t.Errorf("the catalogue's price is mixed in: %+v", f)
 	}
-	if f.Price.Source != "contract" || !f.Price.AsOf.Equal(looked) || f.ContextTokens != 1047576 || f.Model != "gpt-4.1-mini" {
+	if f.Price.Source != "contract" || !f.Price.AsOf.Equal(looked) || f.ContextTokens != 1047576 || f.match.model != "gpt-4.1-mini" {
 		t.Errorf("what was not set is the catalogue's: %+v, %+v", f, f.Price)
 	}
 

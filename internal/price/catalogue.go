@@ -77,10 +77,7 @@ func (c *Catalogue) Facts(provider string, key assay.ModelKey) Facts {
 		if !ok {
 			continue
 		}
-		f := Facts{
-			ContextTokens: m.ContextWindow, DefaultOutput: m.DefaultMaxTokens, CanReason: m.CanReason,
-			Provider: vendor, Model: m.ID,
-		}
+		f := Facts{ContextTokens: m.ContextWindow, match: id{vendor, m.ID}}
 		if priced(vendor, key.Model) {
 			f.Price = c.price(vendor, m)
 		}

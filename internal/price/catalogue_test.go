@@ -113,16 +113,16 @@ func TestWhatNobodyPublishedIsNotKnown(t *testing.T) {
 
 func TestFactsBesidePrices(t *testing.T) {
 	f := facts("openai", openAI, "gpt-4.1-mini-2025-04-14")
-	if f.ContextTokens != 1047576 || f.CanReason || f.Provider != "openai" || f.Model != "gpt-4.1-mini" || f.DefaultOutput == 0 {
+	if f.ContextTokens != 1047576 || f.match != (id{"openai", "gpt-4.1-mini"}) {
 		t.Errorf("gpt-4.1-mini: %+v", f)
 	}
-	if f := facts("", claude, "claude-sonnet-4-5"); f.Model != "claude-sonnet-4-5-20250929" || !f.CanReason {
+	if f := facts("", claude, "claude-sonnet-4-5"); f.match.model != "claude-sonnet-4-5-20250929" {
 		t.Errorf("claude-sonnet-4-5: %+v", f)
 	}
 	if f := facts("azure", "https://acme.openai.azure.com/openai/v1", "gpt-4o"); f.ContextTokens != 128_000 || f.Price != nil {
 		t.Errorf("azure, a deployment named like a model: %+v", f)
 	}
-	if f := facts("openai", openRouter, "openai/gpt-4.1"); f.Provider != "openrouter" || f.Price == nil {
+	if f := facts("openai", openRouter, "openai/gpt-4.1"); f.match.provider != "openrouter" || f.Price == nil {
 		t.Errorf("openrouter spoken to as openai: %+v", f)
 	}
 	if f := facts("openai", "https://API.OpenAI.com:443/v1/", "gpt-4.1"); f.Price == nil {
@@ -195,7 +195,7 @@ func TestEveryPriceIsPlausible(t *testing.T) {
 		for _, m := range p.Models {
 			seen++
 			f := c.Facts("", assay.ModelKey{Endpoint: "https://" + host + "/v1", Model: m.ID})
-			if f.Model != m.ID || f.ContextTokens <= 0 {
+			if f.match.model != m.ID || f.ContextTokens <= 0 {
 				t.Errorf("%s %s: %+v", p.ID, m.ID, f)
 			}
 			if f.Price == nil {

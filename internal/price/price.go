@@ -8,14 +8,9 @@ package price
 
 import "assay/internal/assay"
 
-// Facts are what is known of a model. Zero fields, and a nil Price, are not known.
+// Facts are what is known of a model. Zero fields are not known.
 type Facts struct {
 	Price         *assay.Price
 	ContextTokens int64 // prompt and answer together
-	// DefaultOutput is what the catalogue would ask for as max_tokens. It bounds nothing: many models
-	// answer with up to four times as much.
-	DefaultOutput int64
-	CanReason     bool
-	// Provider and Model are the catalogue's names for what matched; "" where nothing did.
-	Provider, Model string
+	match         id    // in the catalogue; zero where nothing did
 }

@@ -62,7 +62,8 @@ func newSpans(ctx context.Context, o Options, m *metrics) (*spans, error) {
 		resource.WithAttributes(attribute.String("service.name", "assay"), attribute.String("service.version", o.Version)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if who == nil {
-		return nil, assay.Errorf(assay.CodeInvalid, "read OTEL_RESOURCE_ATTRIBUTES: %w", err)
+		return nil, assay.Errorf(assay.CodeInvalid, "read OTEL_RESOURCE_ATTRIBUTES: %w", err).
+			WithHint("write NAME=VALUE pairs, separated by commas, with percent-encoded values")
 	}
 	otlp, err := otlptracehttp.New(ctx)
 	if err != nil {
