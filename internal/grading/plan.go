@@ -108,7 +108,7 @@ func (r *run) adoptStored(ctx context.Context, items []assay.Item) error {
 }
 
 func adopt(it *assay.Item, old store.Reuse) {
-	it.State, it.Origin, it.Pass = assay.ItemGraded, &old.Origin, old.Pass
+	it.State, it.Origin, it.Pass, it.Cut = assay.ItemGraded, &old.Origin, old.Pass, old.Cut
 }
 
 // planWriter numbers items in dispatch order and writes them in batches.

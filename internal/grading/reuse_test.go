@@ -1,11 +1,14 @@
 package grading
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
 	"assay/internal/assay"
 	"assay/internal/engine"
+	"assay/internal/judge"
 	"assay/internal/store"
 )
 
@@ -77,6 +80,43 @@ func TestALateFinisherIsGradedOnce(t *testing.T) {
 			if c := w.counts(run.ID); c.Graded != 11 || w.judge.calls.Load() != calls || run.Left.Unsettled != 0 {
 				t.Errorf("round %d: %+v after %d calls, %+v left out", round, c, w.judge.calls.Load(), run.Left)
 			}
+		}
+	})
+}
+
+// cutting is a provider whose judge leaves a part of every transcript out.
+type cutting struct{ *provider }
+
+func (c cutting) Ask(ctx context.Context, q judge.Question) judge.Reply { return c.Draft(q).Send(ctx) }
+
+func (c cutting) Draft(q judge.Question) judge.Draft {
+	d := c.provider.Draft(q)
+	d.Seen.Cut = true
+	return d
+}
+
+// A verdict on a transcript with a part left out says so in the run that reuses it too.
+func TestAReusedVerdictStaysMarkedAsCut(t *testing.T) {
+	onEach(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, 4)
+		p := &provider{input: 10, output: 10}
+		w.serve(p)
+		w.grader.o.Build = func(assay.JudgeVersion, json.RawMessage) (judge.Judge, error) { return cutting{p}, nil }
+		w.drive()
+		for _, q := range []engine.GradeRequest{{}, {}} {
+			run := w.until(w.grade(q).ID, assay.RunCompleted)
+			tally, err := s.Verdicts().Tally(t.Context(), []assay.RunID{run.ID}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range tally {
+				if row.State != assay.ItemGraded || !row.Cut {
+					t.Errorf("run %s: %+v is not marked as cut", run.ID, row)
+				}
+			}
+		}
+		if _, calls := p.bill(); calls != 4 {
+			t.Errorf("%d calls, want 4: the second run reuses", calls)
 		}
 	})
 }
