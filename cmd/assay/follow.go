@@ -99,5 +99,10 @@ func (a *app) finish(d *door, id assay.RunID) error {
 	if err := a.printEnd(v); err != nil {
 		return err
 	}
+	if v.Spec.Repeats > 1 && v.State == assay.RunCompleted && !a.JSON {
+		if err := a.printNoise(d, id); err != nil {
+			return err
+		}
+	}
 	return outcome(v)
 }

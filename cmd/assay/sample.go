@@ -24,7 +24,7 @@ type sampleFlags struct {
 	Judge      []string `short:"j" required:"" placeholder:"NAME" sep:"none" group:"sample" help:"Judge: a built-in name, an applied name, or a YAML file to apply first. May be repeated: all grade one sample."`
 	PerStratum *int     `short:"n" placeholder:"N" group:"sample" help:"Sessions to grade per day and arm. Default: the project's, 200."`
 	Seed       *string  `placeholder:"TEXT" group:"sample" help:"The same seed draws the same sessions; raising -n keeps them. Default: assay."`
-	Repeat     int      `placeholder:"K" default:"1" group:"sample" help:"Grade each session K times, to see the judge's noise. More than 1 turns reuse off."`
+	Repeat     int      `placeholder:"K" default:"1" group:"sample" help:"Grade each session K times, to see how often the judge contradicts itself; costs K times as much. More than 1 turns reuse off."`
 	Force      bool     `group:"sample" help:"Grade again what has a verdict of this judge version already."`
 }
 

@@ -47,6 +47,9 @@ func TestScripts(t *testing.T) {
 			if asksModel.MatchString(env.WorkDir) {
 				env.Setenv("MODEL", llmtest.New(env.T().(testing.TB), model).BaseURL)
 			}
+			if strings.HasSuffix(env.WorkDir, "script-repeat") {
+				env.Setenv("MODEL", llmtest.New(env.T().(testing.TB), flips()).BaseURL)
+			}
 			if strings.HasSuffix(env.WorkDir, "script-database") {
 				env.Setenv("DATABASE", pgtest.Database(env.T().(testing.TB)))
 			}
@@ -63,7 +66,7 @@ func TestScripts(t *testing.T) {
 			return false, errors.New("unknown condition " + cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "until": until, "repeat": repeat, "setenv": setenv, "expand": expand,
+			"exits": exits, "until": until, "repeat": repeat, "setenv": setenv, "expand": expand, "times": times,
 		},
 	})
 }

@@ -12,9 +12,10 @@ type facts struct {
 	chain    []assay.Run // newest first
 	strata   []assay.PlannedStratum
 	versions []assay.JudgeVersion
-	tally    []store.Tally        // of all items, for counts
-	estimate []store.Tally        // of the items that estimates cover
-	findings []store.FindingTally // likewise
+	tally    []store.Tally           // of all items, for counts
+	estimate []store.Tally           // of the items that estimates cover
+	findings []store.FindingTally    // likewise
+	noise    map[noiseKey]*noiseCell // likewise, of a run that grades sessions more than once
 	covers   Covers
 	live     assay.Counts // of the newest run
 	spend    []assay.Spend
@@ -91,8 +92,12 @@ func (f *facts) loadTallies(ctx context.Context, s store.Store) error {
 	} else if f.estimate, err = s.Verdicts().Tally(ctx, estimated, through); err != nil {
 		return err
 	}
-	f.findings, err = s.Verdicts().TallyFindings(ctx, estimated, through)
-	return err
+	if f.findings, err = s.Verdicts().TallyFindings(ctx, estimated, through); err != nil || head.Spec.Repeats < 2 {
+		return err
+	}
+	r := newRepeats(f.versions)
+	f.noise = r.cells
+	return s.Verdicts().Regraded(ctx, estimated, through, r.add)
 }
 
 // prefix is the largest seq such that every item up to it has ended; 0 while there is none.

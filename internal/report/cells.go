@@ -44,6 +44,9 @@ func (c cells) judge(i int, j assay.RunJudge, v assay.JudgeVersion) Judge {
 			out.Criteria = append(out.Criteria, c.criterion(i, k))
 		}
 	}
+	for n := range out.Criteria {
+		out.Criteria[n].Noise = c.noise(i, out.Criteria[n].Name, out.Criteria[n].Type)
+	}
 	c.markCut(&out)
 	return out
 }
@@ -83,7 +86,10 @@ func (c cells) markCut(j *Judge) {
 	}
 }
 
-// verdicts counts a judge's verdicts per stratum, in the order of facts.
+// verdicts counts a judge's verdicts per stratum, in the order of facts: of a session that was graded
+// several times the first one only. Numbers are then exactly those of a run that grades once, which
+// adopts these very verdicts. A mean over the repeats would rest on more gradings, but levels and
+// coverage would change with their number, and with which of them were lost.
 func (c cells) verdicts(judge int) []Stratum {
 	out := make([]Stratum, len(c.f.strata))
 	at := map[int]int{}
@@ -100,7 +106,7 @@ func (c cells) verdicts(judge int) []Stratum {
 	}
 	for _, t := range c.f.estimate {
 		n, ok := at[t.Stratum]
-		if !ok || t.Judge != judge || t.State != assay.ItemGraded {
+		if !ok || t.Judge != judge || t.Repeat != 0 || t.State != assay.ItemGraded {
 			continue
 		}
 		out[n].Graded += t.N
@@ -121,7 +127,7 @@ func (c cells) verdicts(judge int) []Stratum {
 // not apply, the session is outside of what the rate speaks about; where the judge may also have
 // abstained, nobody knows which it was, and the verdict counts as missing.
 func (c cells) pass(strata []Stratum, v assay.JudgeVersion) Criterion {
-	abstains := slices.ContainsFunc(v.Criteria, func(k assay.Criterion) bool { return k.MayAbstain })
+	abstains := mayAbstain(v)
 	per := map[int]count{}
 	for i, s := range strata {
 		n := count{observed: s.Graded, domain: s.Graded - s.Undecided, sum: float64(s.Passed)}

@@ -119,7 +119,7 @@ func notes(f facts, r Report) []string {
 		out = append(out, CutLegend)
 	}
 	if r.Run.Repeats > 1 {
-		out = append(out, fmt.Sprintf("Every session was graded %d times; n and graded count gradings.", r.Run.Repeats))
+		out = append(out, fmt.Sprintf("Every session was graded %d times. The tables of rates and means take the first grading of each, so that they say what one grading would have said; only items and spend count every grading.", r.Run.Repeats), NoiseLegend)
 	}
 	return append(out, PointOnly)
 }

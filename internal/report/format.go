@@ -71,6 +71,7 @@ var absences = map[stats.Absence]string{
 	stats.StratumUnobserved: "empty stratum",
 	stats.NothingInDomain:   "applies to none",
 	stats.Unbounded:         "no limits",
+	stats.NothingRepeated:   "no session has two answers",
 }
 
 // levelText is the level or the reason that there is none.

@@ -42,12 +42,11 @@ func (c cells) measure(per map[int]count, l limits) Measure {
 
 // inputs pairs the counts with the strata, in the order of c.strata.
 func (c cells) inputs(per map[int]count) []stats.Stratum {
-	repeats := int64(max(c.f.chain[0].Spec.Repeats, 1))
 	out := make([]stats.Stratum, len(c.strata))
 	for i, h := range c.strata {
 		n := per[h.Index]
 		out[i] = stats.Stratum{
-			Label: h.Day + "/" + h.Arm, Line: h.Arm, Size: h.Eligible, Drawn: h.Sampled * repeats,
+			Label: h.Day + "/" + h.Arm, Line: h.Arm, Size: h.Eligible, Drawn: h.Sampled,
 			Observed: n.observed, Domain: n.domain, Sum: n.sum,
 		}
 		if h.Day == assay.Undated {

@@ -14,10 +14,13 @@ const TargetWindow = "window"
 const PointOnly = "Point estimates without intervals: they do not say how far chance may have moved them. Do not read small differences as effects."
 
 // Legend explains the columns of a report's tables.
-const Legend = "N: sessions eligible. n: items sampled. answered: items with an answer to the question. coverage: their share, weighted like the level. bounds: the level if everything missing were lowest, and if it were highest (?: the answer has no limit); they say nothing of chance."
+const Legend = "N: sessions eligible. n: sessions sampled. answered: sessions with an answer to the question. coverage: their share, weighted like the level. bounds: the level if everything missing were lowest, and if it were highest (?: the answer has no limit); they say nothing of chance."
 
 // CutLegend explains the column that only tables with cut transcripts have.
 const CutLegend = "cut: share of the verdicts whose judge saw a transcript with a part left out, because it was too long."
+
+// NoiseLegend explains the table that only a run with repeats has.
+const NoiseLegend = "noise: flips is the chance that two gradings of the same session differ; split is the share of sessions whose gradings are not all the same, which grows with how many there are; sd is the standard deviation of a number's gradings of one session. All are weighted like the rates, over the sessions with two answers or more. An abstention is no answer; \"does not apply\" is one. They have no interval."
 
 // Report is what is known of a run and the runs that it retries.
 type Report struct {
@@ -96,7 +99,7 @@ type Stratum struct {
 	Eligible  int64   `json:"eligible"` // N_h
 	Sampled   int64   `json:"sampled"`  // n_h
 	Weight    float64 `json:"weight"`   // N_h/N
-	Graded    int64   `json:"graded"`   // items
+	Graded    int64   `json:"graded"`   // sessions with a verdict, of several repeats in the first
 	Passed    int64   `json:"passed"`
 	Undecided int64   `json:"undecided"`     // graded, but the pass rule was undefined
 	Cut       int64   `json:"cut,omitempty"` // of Graded: the judge saw a transcript with a part left out
@@ -117,6 +120,7 @@ type Criterion struct {
 	Name     string              `json:"name"`
 	Type     assay.CriterionType `json:"type"`
 	Measures []Measure           `json:"measures"`
+	Noise    *Noise              `json:"noise,omitempty"` // of a run that grades each session more than once
 }
 
 // Measure is a level over the frame, by arm and by day.
@@ -139,9 +143,9 @@ type Estimate struct {
 	Level    *float64      `json:"level"`
 	Absent   stats.Absence `json:"absent,omitempty"`
 	N        int64         `json:"N"`        // eligible sessions
-	Sampled  int64         `json:"n"`        // items sampled for it: sessions x repeats
-	Answered int64         `json:"answered"` // items with an answer to this question
-	Applies  int64         `json:"applies"`  // answered items that the question applies to
+	Sampled  int64         `json:"n"`        // sampled sessions
+	Answered int64         `json:"answered"` // sessions with an answer to this question, of several repeats in the first
+	Applies  int64         `json:"applies"`  // answered sessions that the question applies to
 	Coverage *float64      `json:"coverage"` // weighted share of the sample with an answer
 	Low      *float64      `json:"low"`      // were everything missing worst
 	High     *float64      `json:"high"`     // were everything missing best

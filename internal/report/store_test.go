@@ -68,27 +68,44 @@ func (b *bed) must(err error) {
 // run plans and starts a run over some of the sessions, all of them pending.
 func (b *bed) run(of []store.FrameRow, retryOf assay.RunID) store.Fence {
 	b.Helper()
+	var items []assay.Item
+	for _, c := range of {
+		items = append(items, assay.Item{Session: c.Key, Content: c.Content, Stratum: stratumOf(c)})
+	}
+	return b.plan(retryOf, 1, items)
+}
+
+func stratumOf(c store.FrameRow) int {
+	if c.Day == "2026-03-03" {
+		return 1
+	}
+	return 0
+}
+
+// plan plans and starts a run of some items in their order.
+func (b *bed) plan(retryOf assay.RunID, repeats int, of []assay.Item) store.Fence {
+	b.Helper()
 	r, _, err := b.store.Runs().Create(b.ctx, store.NewRun{
 		Project: b.project.ID, Kind: assay.RunGrade, Concurrency: 4, AsOf: b.now, Now: b.now, RetryOf: retryOf,
-		Spec: assay.GradeSpec{Seed: "s", PerStratum: 10, Repeats: 1, Settings: b.project.Settings, Judges: []assay.RunJudge{{Name: "j", Version: "v1"}}},
+		Spec: assay.GradeSpec{Seed: "s", PerStratum: 10, Repeats: repeats, Settings: b.project.Settings, Judges: []assay.RunJudge{{Name: "j", Version: "v1"}}},
 	})
 	b.must(err)
 	r, err = b.store.Runs().TakeUp(b.ctx, r.ID, r.Epoch, false, b.now)
 	b.must(err)
 	f := store.Fence{Run: r.ID, Epoch: r.Epoch}
 	var strata []assay.PlannedStratum
-	var items []assay.Item
 	for i, day := range []string{"2026-03-02", "2026-03-03"} {
 		strata = append(strata, assay.PlannedStratum{Stratum: assay.Stratum{Day: day, Arm: assay.Untagged}, Index: i, Eligible: 6, Sampled: 6})
 	}
-	for i, c := range of {
-		stratum := 0
-		if c.Day == "2026-03-03" {
-			stratum = 1
-		}
-		items = append(items, assay.Item{Run: r.ID, Seq: int64(i + 1), Session: c.Key, Content: c.Content, Stratum: stratum, State: assay.ItemPending})
+	var items []assay.Item
+	sessions := map[assay.SessionKey]bool{}
+	for i, it := range of {
+		sessions[it.Session] = true
+		items = append(items, assay.Item{
+			Run: r.ID, Seq: int64(i + 1), Session: it.Session, Content: it.Content, Stratum: it.Stratum, Repeat: it.Repeat, State: assay.ItemPending,
+		})
 	}
-	b.must(b.store.Plans().PutStrata(b.ctx, f, strata, int64(len(of)), assay.Excluded{Unsettled: 5}))
+	b.must(b.store.Plans().PutStrata(b.ctx, f, strata, int64(len(sessions)), assay.Excluded{Unsettled: 5}))
 	b.must(b.store.Plans().PutItems(b.ctx, f, items, b.now))
 	b.must(b.store.Plans().Finish(b.ctx, f, int64(len(items)), b.now))
 	return f

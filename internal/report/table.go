@@ -25,14 +25,19 @@ type row struct {
 
 func (t *text) judge(j Judge) {
 	t.line("")
+	t.judgeLine(j)
+	for _, k := range j.Criteria {
+		t.criterion(k)
+	}
+	t.noise(j)
+}
+
+func (t *text) judgeLine(j Judge) {
 	coverage := "absent"
 	if j.Coverage != nil {
 		coverage = percent(*j.Coverage)
 	}
 	t.line("Judge %s  %s  version %s  coverage %s", j.Name, j.Kind, shortHash(j.Version), coverage)
-	for _, k := range j.Criteria {
-		t.criterion(k)
-	}
 }
 
 func (t *text) criterion(k Criterion) {

@@ -5,5 +5,5 @@
 // absent with a reason; it is never 0 and never NaN.
 //
 // What is here are point estimates for the window (this frozen population), with coverage and
-// worst-case bounds. Intervals are not: nothing here says how far chance may have moved a number.
+// worst-case bounds, and how much repeated measurements of one unit differ. Intervals are not: nothing here says how far chance may have moved a number.
 package stats

@@ -10,6 +10,8 @@ const (
 	StratumUnobserved Absence = "stratum_without_graded" // a stratum was not observed and has no neighbour to merge with
 	NothingInDomain   Absence = "nothing_applies"        // the question applies to no observed unit
 	Unbounded         Absence = "unbounded"              // worst cases of a number need its smallest and largest value
+	NothingRepeated   Absence = "nothing_repeated"       // no unit was measured twice
+	NoInterval        Absence = "no_interval"            // nothing here estimates one rightly (FlipRate says why)
 )
 
 // Value is a number, or the reason that there is none.

@@ -255,12 +255,16 @@ type Verdicts interface {
 	// session (every run, newest first).
 	List(ctx context.Context, q VerdictQuery, p Page) (verdicts []assay.Verdict, next string, err error)
 	// Tally counts the newest item of each (content, judge, repeat) over a chain of runs by stratum,
-	// judge, state, class, pass and reused. The chain is given newest first. With through > 0 only
-	// items with Seq <= through count; callers then give a chain of one run.
+	// judge, repeat, state, class, pass, reused and cut. The chain is given newest first. With through > 0
+	// only items with Seq <= through count; callers then give a chain of one run.
 	Tally(ctx context.Context, chain []assay.RunID, through int64) ([]Tally, error)
-	// TallyFindings counts the adopted findings of the same items by stratum, judge, criterion, applies,
-	// abstained and value; through as in Tally.
+	// TallyFindings counts the adopted findings of those of the same items whose repeat is 0 by stratum,
+	// judge, criterion, applies, abstained and value; through as in Tally.
 	TallyFindings(ctx context.Context, chain []assay.RunID, through int64) ([]FindingTally, error)
+	// Regraded calls f for each content and judge of which one of the same items or more is graded, with
+	// everything that they answered about the session; through as in Tally. One is in memory at a time, and
+	// valid during the call.
+	Regraded(ctx context.Context, chain []assay.RunID, through int64, f func(*Regraded) error) error
 }
 
 // VerdictQuery selects verdicts: of a run, or of a session.
@@ -274,6 +278,7 @@ type VerdictQuery struct {
 type Tally struct {
 	Stratum int
 	Judge   int
+	Repeat  int
 	State   assay.ItemState
 	Class   assay.Class
 	Pass    *bool
@@ -282,7 +287,7 @@ type Tally struct {
 	N       int64
 }
 
-// FindingTally is a count of findings. Value is JSON, "" where there is none.
+// FindingTally is a count of first findings, one a session. Value is JSON, "" where there is none.
 type FindingTally struct {
 	Stratum   int
 	Judge     int

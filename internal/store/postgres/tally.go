@@ -35,10 +35,10 @@ func (v verdicts) Tally(ctx context.Context, chain []assay.RunID, through int64)
 	w := tallied(chain, through)
 	err = v.read(ctx, func(ctx context.Context, c conn) (err error) {
 		into := func(t *store.Tally) []any {
-			return []any{intTo(&t.Stratum), intTo(&t.Judge), textTo(&t.State), textTo(&t.Class), &t.Pass, &t.Reused, &t.Cut, &t.N}
+			return []any{intTo(&t.Stratum), intTo(&t.Judge), intTo(&t.Repeat), textTo(&t.State), textTo(&t.Class), &t.Pass, &t.Reused, &t.Cut, &t.N}
 		}
-		list, err = collect(ctx, c, into, `SELECT i.stratum, i.judge, i.state, i.class, i.pass, i.state = 'graded' AND i.origin_run <> i.run_id, i.cut, count(*)
-			FROM items i`+w.sql.String()+" GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5 NULLS FIRST, 6, 7", w.values()...)
+		list, err = collect(ctx, c, into, `SELECT i.stratum, i.judge, i.repeat, i.state, i.class, i.pass, i.state = 'graded' AND i.origin_run <> i.run_id, i.cut, count(*)
+			FROM items i`+w.sql.String()+" GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 1, 2, 3, 4, 5, 6 NULLS FIRST, 7, 8", w.values()...)
 		return err
 	})
 	return list, err
@@ -49,7 +49,7 @@ func (v verdicts) TallyFindings(ctx context.Context, chain []assay.RunID, throug
 		return nil, nil
 	}
 	w := tallied(chain, through)
-	w.and("i.state = 'graded' AND v.criterion <> ''")
+	w.and("i.repeat = 0 AND i.state = 'graded' AND v.criterion <> ''")
 	err = v.read(ctx, func(ctx context.Context, c conn) (err error) {
 		into := func(t *store.FindingTally) []any {
 			return []any{intTo(&t.Stratum), intTo(&t.Judge), &t.Criterion, &t.Applies, &t.Abstained, &t.Value, &t.N}
@@ -60,4 +60,28 @@ func (v verdicts) TallyFindings(ctx context.Context, chain []assay.RunID, throug
 		return err
 	})
 	return list, err
+}
+
+func (v verdicts) Regraded(ctx context.Context, chain []assay.RunID, through int64, f func(*store.Regraded) error) error {
+	if len(chain) == 0 {
+		return nil
+	}
+	w := tallied(chain, through)
+	w.and("i.state = 'graded'")
+	g := store.GatherRegraded(func(r *store.Regraded) error { return callers(f(r)) })
+	return v.snapshot(ctx, func(c conn) error {
+		var r store.RegradedRow
+		into := []any{intTo(&r.Content), intTo(&r.Judge), intTo(&r.Repeat), intTo(&r.Stratum), &r.Pass, &r.Criterion, &r.Applies, &r.Abstained, &r.Value}
+		err := c.each(ctx, func() error {
+			row := r
+			r = store.RegradedRow{}
+			return g.Add(row)
+		}, `SELECT i.content_id, i.judge, i.repeat, i.stratum, i.pass, coalesce(v.criterion, ''), coalesce(v.applies, false), coalesce(v.abstained, false), coalesce(v.value, '')
+			FROM items i LEFT JOIN verdicts v ON v.run_id = i.origin_run AND v.seq = i.origin_seq AND v.unit = '' AND v.criterion <> ''`+w.sql.String()+
+			" ORDER BY i.content_id, i.judge, i.repeat, v.no", w.values(), into...)
+		if err != nil {
+			return err
+		}
+		return g.End()
+	})
 }

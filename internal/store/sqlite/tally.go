@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -47,15 +48,17 @@ func (v verdicts) Tally(ctx context.Context, chain []assay.RunID, through int64)
 	}
 	where, args := tallied(chain, through)
 	err = v.count(ctx, func(f []string, n int64) {
-		t := store.Tally{Stratum: number(f[0]), Judge: number(f[1]), State: assay.ItemState(f[2]), Class: assay.Class(f[3]), Reused: f[5] == "1", Cut: f[6] == "1", N: n}
-		if f[4] != "" {
-			pass := f[4] == "1"
+		t := store.Tally{Stratum: number(f[0]), Judge: number(f[1]), Repeat: number(f[2]), State: assay.ItemState(f[3]), Class: assay.Class(f[4]), Reused: f[6] == "1", Cut: f[7] == "1", N: n}
+		if f[5] != "" {
+			pass := f[5] == "1"
 			t.Pass = &pass
 		}
 		list = append(list, t)
-	}, `SELECT concat_ws(char(0), i.stratum, i.judge, i.state, i.class, coalesce(i.pass, ''), i.state = 'graded' AND i.origin_run <> i.run_id, i.cut)
+	}, `SELECT concat_ws(char(0), i.stratum, i.judge, i.repeat, i.state, i.class, coalesce(i.pass, ''), i.state = 'graded' AND i.origin_run <> i.run_id, i.cut)
 		FROM items i WHERE `+where, args...)
-	slices.SortStableFunc(list, func(a, b store.Tally) int { return compare(a.Stratum, b.Stratum, a.Judge, b.Judge) })
+	slices.SortStableFunc(list, func(a, b store.Tally) int {
+		return cmp.Or(a.Stratum-b.Stratum, a.Judge-b.Judge, a.Repeat-b.Repeat)
+	})
 	return list, err
 }
 
@@ -70,15 +73,29 @@ func (v verdicts) TallyFindings(ctx context.Context, chain []assay.RunID, throug
 		})
 	}, `SELECT concat_ws(char(0), i.stratum, i.judge, v.criterion, v.applies, v.abstained, coalesce(v.value, ''))
 		FROM items i CROSS JOIN verdicts v ON v.run_id = i.origin_run AND v.seq = i.origin_seq AND v.unit = ''
-		WHERE `+where+" AND i.state = 'graded' AND v.criterion <> ''", args...)
-	slices.SortStableFunc(list, func(a, b store.FindingTally) int { return compare(a.Stratum, b.Stratum, a.Judge, b.Judge) })
+		WHERE `+where+" AND i.repeat = 0 AND i.state = 'graded' AND v.criterion <> ''", args...)
+	slices.SortStableFunc(list, func(a, b store.FindingTally) int { return cmp.Or(a.Stratum-b.Stratum, a.Judge-b.Judge) })
 	return list, err
 }
 
-// compare orders by stratum, then by judge.
-func compare(stratumA, stratumB, judgeA, judgeB int) int {
-	if stratumA != stratumB {
-		return stratumA - stratumB
+func (v verdicts) Regraded(ctx context.Context, chain []assay.RunID, through int64, f func(*store.Regraded) error) error {
+	if len(chain) == 0 {
+		return nil
 	}
-	return judgeA - judgeB
+	where, args := tallied(chain, through)
+	g := store.GatherRegraded(f)
+	err := v.s.read.do(ctx, func(c *conn) error {
+		return c.query(ctx, func(r row) error {
+			return g.Add(store.RegradedRow{
+				Content: assay.ContentKey(r.int(0)), Judge: int(r.int(1)), Repeat: int(r.int(2)), Stratum: int(r.int(3)), Pass: r.boolPtr(4),
+				Finding: store.Finding{Criterion: r.text(5), Applies: r.bool(6), Abstained: r.bool(7), Value: r.text(8)},
+			})
+		}, `SELECT i.content_id, i.judge, i.repeat, i.stratum, i.pass, v.criterion, v.applies, v.abstained, v.value
+			FROM items i LEFT JOIN verdicts v ON v.run_id = i.origin_run AND v.seq = i.origin_seq AND v.unit = '' AND v.criterion <> ''
+			WHERE `+where+" AND i.state = 'graded' ORDER BY i.content_id, i.judge, i.repeat, v.no", args...)
+	})
+	if err != nil {
+		return err
+	}
+	return g.End()
 }

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"takeover", testTakeover},
 		{"crashes", testCrashes},
 		{"verdicts", testVerdicts},
+		{"repeats", testRegraded},
 		{"units", testUnits},
 		{"seen", testSeen},
 		{"models", testModels},
