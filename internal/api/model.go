@@ -59,7 +59,7 @@ type Limiter struct {
 // ModelView is a model with what is known of it.
 type ModelView struct {
 	assay.ModelKey
-	Provider  string               `json:"provider,omitempty" doc:"as the judges name it"`
+	Provider  string               `json:"provider,omitempty" doc:"as the judges name it; compatible is any other server"`
 	Judges    []string             `json:"judges" nullable:"false" doc:"of the project, that ask it"`
 	Settings  *assay.ModelSettings `json:"settings,omitempty" doc:"what a person set"`
 	UpdatedAt *time.Time           `json:"updated_at,omitempty"`

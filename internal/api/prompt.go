@@ -31,7 +31,7 @@ type PromptQuestion struct {
 // Prompt is a request that did not leave.
 type Prompt struct {
 	Model    assay.ModelKey  `json:"model"`
-	Provider string          `json:"provider,omitempty"`
+	Provider string          `json:"provider,omitempty" doc:"as the judge names it"`
 	Request  json.RawMessage `json:"request,omitempty" doc:"its body; no key is part of it"`
 	Seen     SeenText        `json:"seen"`
 	Class    assay.Class     `json:"class,omitempty" doc:"how the question ends without a call, e.g. context_too_long; there is no request then"`

@@ -16,7 +16,7 @@ type Call struct {
 	Version  assay.Hash
 	Kind     assay.JudgeKind
 	Model    assay.ModelKey // zero for judges that are not Metered
-	Provider string         // as OpenTelemetry's gen_ai.provider.name knows it; "" likewise
+	Provider string         // as Metered has it; "" likewise
 }
 
 // Observer watches calls. It must not change, delay or fail them.

@@ -31,8 +31,8 @@ type Metered interface {
 	Judge
 	// Model is what the calls go to.
 	Model() assay.ModelKey
-	// Provider is the provider's name as OpenTelemetry writes it ("openai", "anthropic", "gcp.gemini", …):
-	// prices are looked up by it, and spans carry it.
+	// Provider is the provider's name as definitions write it ("openai", "anthropic", "compatible", …):
+	// prices are looked up by it.
 	Provider() string
 	// Draft makes everything of a call but the call, so that the most it can cost is known, and stored,
 	// before it leaves. It does no I/O.

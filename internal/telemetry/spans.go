@@ -15,6 +15,7 @@ import (
 
 	"assay/internal/assay"
 	"assay/internal/judge"
+	"assay/internal/judge/llm/provider"
 )
 
 // flushTime is how long Close waits for a collector.
@@ -91,7 +92,7 @@ func (s *spans) begin(ctx context.Context, c judge.Call, at server) (context.Con
 		attrJudge.String(c.Judge), attrVersion.String(string(c.Version)))
 	if c.Model.Model != "" {
 		name, kind = chat+" "+c.Model.Model, trace.SpanKindClient
-		attrs = append(attrs, attrOperation.String(chat), attrProvider.String(c.Provider), attrRequestModel.String(c.Model.Model))
+		attrs = append(attrs, attrOperation.String(chat), attrProvider.String(conventional(c.Provider)), attrRequestModel.String(c.Model.Model))
 		if at == (server{}) { // those beyond the bound share a series
 			at = serverOf(c.Model.Endpoint)
 		}
@@ -100,6 +101,14 @@ func (s *spans) begin(ctx context.Context, c judge.Call, at server) (context.Con
 		}
 	}
 	return s.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attrs...))
+}
+
+// conventional is a provider's name in the conventions.
+func conventional(name string) string {
+	if p, known := provider.ProfileOf(name); known {
+		return p.System
+	}
+	return name
 }
 
 // finish ends a span. Of the reply it takes numbers, names and the class: its texts can quote a session.

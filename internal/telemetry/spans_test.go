@@ -39,7 +39,7 @@ func TestASpanOfACallToAModel(t *testing.T) {
 		t.Fatalf("spans: %+v", spans)
 	}
 	want := map[string]any{
-		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "gpt-9",
+		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "gcp.gemini", "gen_ai.request.model": "gpt-9",
 		"gen_ai.response.model": "gpt-9-2026-05-01", "gen_ai.response.id": "chatcmpl-1",
 		"gen_ai.usage.input_tokens": "1000", "gen_ai.usage.cache_read.input_tokens": "200", "gen_ai.usage.cache_write.input_tokens": "300",
 		"gen_ai.usage.output_tokens": "50", "gen_ai.usage.reasoning.output_tokens": "20",

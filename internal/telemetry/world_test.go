@@ -27,7 +27,7 @@ var epoch = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 func aCall() judge.Call {
 	return judge.Call{
 		Project: "shop", Run: 7, Seq: 41, N: 2, Judge: "helpful", Version: "sha256:abc", Kind: assay.JudgeLLM,
-		Model: assay.ModelKey{Endpoint: "https://key:" + secret + "@api.example.com/v1?k=" + secret, Model: "gpt-9"}, Provider: "openai",
+		Model: assay.ModelKey{Endpoint: "https://key:" + secret + "@api.example.com/v1?k=" + secret, Model: "gpt-9"}, Provider: "gemini",
 	}
 }
 

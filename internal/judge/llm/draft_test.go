@@ -24,7 +24,7 @@ func TestADraftSaysWhatItWeighsAndShows(t *testing.T) {
 	var got *llmtest.Request
 	server := llmtest.New(t, func(r *llmtest.Request) llmtest.Step { got = r; return llmtest.Verdict(yes) })
 	j := newJudge(t, server.BaseURL, func(s *Spec, _ *Settings, _ *judge.Definition) { s.Model = "gpt-4o-2024-08-06" })
-	if key := j.Model(); key.Endpoint != server.BaseURL || key.Model != "gpt-4o-2024-08-06" || j.Provider() != "openai" {
+	if key := j.Model(); key.Endpoint != server.BaseURL || key.Model != "gpt-4o-2024-08-06" || j.Provider() != "compatible" {
 		t.Errorf("%+v %s", key, j.Provider())
 	}
 	d := j.Draft(judge.Question{Session: session("please")})

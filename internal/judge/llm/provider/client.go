@@ -129,5 +129,5 @@ func (c *Client) Key() assay.ModelKey {
 	return assay.ModelKey{Endpoint: c.settings.BaseURL, Model: c.model}
 }
 
-// Name is the provider as OpenTelemetry's gen_ai.provider.name knows it.
-func (c *Client) Name() string { return c.profile.System }
+// Name is the name of the provider's profile.
+func (c *Client) Name() string { return c.settings.Provider }
