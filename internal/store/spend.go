@@ -18,7 +18,7 @@ type Spending interface {
 	// Lines groups by day (of OpenedAt in q.Zone), run, judge and served model, in that order, newest day
 	// first. Attempts of q.Project only.
 	Lines(ctx context.Context, q SpendQuery) ([]assay.SpendLine, error)
-	// Typical averages the newest up to 500 attempts of a judge version that brought an answer.
+	// Typical averages the newest attempts of a judge version that brought an answer, TypicalAttempts at most.
 	Typical(ctx context.Context, project assay.ProjectID, version assay.Hash) (Typical, error)
 }
 
