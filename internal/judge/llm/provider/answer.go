@@ -66,7 +66,10 @@ func (c *Client) read(got *received, r *judge.Reply) (content string) {
 	case a.filtered != "":
 		return fail(assay.ClassContentFiltered, "the provider's filter stopped the answer (%s)", firstLine(a.filtered))
 	case a.cut != "":
-		return fail(assay.ClassTruncated, "%s after %d tokens", a.cut, r.Usage.Output)
+		if r.Usage.Known {
+			a.cut += fmt.Sprintf(" after %d tokens", r.Usage.Output)
+		}
+		return fail(assay.ClassTruncated, "%s", a.cut)
 	case a.pending != "":
 		return fail(assay.ClassProviderError, "the response has the status %s and no answer", firstLine(a.pending))
 	case strings.TrimSpace(content) == "":

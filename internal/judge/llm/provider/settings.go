@@ -83,7 +83,7 @@ func (s Settings) completeAzure() (Settings, error) {
 	case path == "" && s.Query[apiVersion] == "":
 		s.BaseURL += "/openai/v1"
 	case strings.Contains(path, "deployments/") && s.Query[apiVersion] == "":
-		return s, invalid("query", "a deployment of Azure needs an api-version").WithHint("write `query: {api-version: 2024-10-21}`, or give base_url as https://NAME.openai.azure.com/openai/v1")
+		return s, invalid("query", "a deployment of Azure needs an api-version").WithHint("write `api_version: 2024-10-21`, or give base_url as https://NAME.openai.azure.com/openai/v1")
 	}
 	return s, nil
 }
@@ -113,10 +113,10 @@ func invalid(field, format string, args ...any) *assay.Error {
 func LogicalEndpoint(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", invalid("base_url", "base_url %q is not an http or https URL", base).WithHint("for instance https://api.openai.com/v1 or http://localhost:8000/v1")
+		return "", invalid("base_url", "base_url is not an http or https URL").WithHint("for instance https://api.openai.com/v1 or http://localhost:8000/v1")
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", invalid("base_url", "base_url holds a user, a query or a fragment").WithHint("give the address alone; a key goes into the variable that api_key_env names, a query into `query`")
+		return "", invalid("base_url", "base_url holds a user, a query or a fragment").WithHint("give the address alone; a key goes into the variable that api_key_env names, Azure's version into api_version")
 	}
 	host := strings.ToLower(u.Host)
 	host = strings.TrimSuffix(host, map[string]string{"http": ":80", "https": ":443"}[u.Scheme])
