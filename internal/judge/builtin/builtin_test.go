@@ -6,8 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 
 	"assay/internal/assay"
 	"assay/internal/judge"
@@ -24,7 +27,7 @@ func TestEveryBuiltinParsesAndBuilds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if j.Name != name || v.Alias || j.Description == "" {
+		if j.Name != name || v.Alias || j.Description == "" || len(j.Description) > 80 {
 			t.Errorf("%+v %+v", j, v)
 		}
 		if _, err := kinds.Build(v, j.Settings, kinds.Env{}); err != nil {
@@ -79,6 +82,7 @@ func TestTheEnvironmentNamesTheProvider(t *testing.T) {
 		"openai": {map[string]string{"OPENAI_API_KEY": "sk-1"}, "openai", "Authorization", "Bearer sk-1", llmtest.ChatCompletions, false},
 		"anthropic": {map[string]string{"ASSAY_JUDGE_PROVIDER": "anthropic", "ASSAY_JUDGE_MODEL": "claude-haiku-4-5-20251001", "ANTHROPIC_API_KEY": "ak-1"},
 			"anthropic", "X-Api-Key", "ak-1", llmtest.Messages, false},
+		"any compatible server": {map[string]string{"ASSAY_JUDGE_PROVIDER": "compatible", "ASSAY_JUDGE_MODEL": "local", "ASSAY_JUDGE_KEY_ENV": "ASSAY_JUDGE_KEY", "ASSAY_JUDGE_KEY": "k"}, "compatible", "Authorization", "Bearer k", llmtest.ChatCompletions, true},
 		"a server of one's own": {map[string]string{"ASSAY_JUDGE_PROVIDER": "vllm", "ASSAY_JUDGE_MODEL": "local"}, "vllm", "Authorization", "", llmtest.ChatCompletions, true},
 		"a key of another name": {map[string]string{"ASSAY_JUDGE_KEY_ENV": "ASSAY_JUDGE_KEY", "ASSAY_JUDGE_KEY": "k"}, "openai", "Authorization", "Bearer k", llmtest.ChatCompletions, false},
 	} {
@@ -108,6 +112,95 @@ func TestTheEnvironmentNamesTheProvider(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The environment alone makes every judge suit a reasoning model, a model without json_schema, a server
+// of one's own.
+func TestTheEnvironmentSaysHowTheModelIsAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		variables map[string]string
+		want      map[string]string // of the body; "" is not there
+	}{
+		"nothing":              {nil, map[string]string{"temperature": "0", "reasoning_effort": "", "response_format.type": `"json_schema"`}},
+		"a reasoning model":    {map[string]string{"MODEL": "gpt-5-mini-2025-08-07", "REASONING": "low"}, map[string]string{"temperature": "", "reasoning_effort": `"low"`}},
+		"its other protocol":   {map[string]string{"MODEL": "gpt-5-mini-2025-08-07", "REASONING": "low", "API": "responses"}, map[string]string{"temperature": "", "reasoning.effort": `"low"`}},
+		"no temperature":       {map[string]string{"TEMPERATURE": ""}, map[string]string{"temperature": "", "reasoning_effort": ""}},
+		"another temperature":  {map[string]string{"TEMPERATURE": "1"}, map[string]string{"temperature": "1"}},
+		"an older Claude":      {map[string]string{"PROVIDER": "anthropic", "MODEL": "claude-3-5-haiku-20241022", "RESPONSE_FORMAT": "tool"}, map[string]string{"output_config": "", "tool_choice.type": `"tool"`, "temperature": "0"}},
+		"a newer Claude":       {map[string]string{"PROVIDER": "anthropic", "MODEL": "claude-opus-4-7", "REASONING": "medium"}, map[string]string{"output_config.effort": `"medium"`, "thinking.type": `"adaptive"`, "temperature": ""}},
+		"a small server":       {map[string]string{"PROVIDER": "compatible", "MODEL": "m", "RESPONSE_FORMAT": "none", "MAX_TOKENS": "900", "CONTEXT_TOKENS": "32000"}, map[string]string{"response_format": "", "max_tokens": "900"}},
+		"OpenRouter, thinking": {map[string]string{"PROVIDER": "openrouter", "MODEL": "vendor/m", "REASONING": "high"}, map[string]string{"reasoning.effort": `"high"`, "temperature": ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var body []byte
+			server := llmtest.New(t, func(r *llmtest.Request) llmtest.Step { body = r.Body; return llmtest.ServerError() })
+			env := kinds.Env{LookupEnv: func(n string) (string, bool) {
+				switch short := strings.TrimPrefix(n, "ASSAY_JUDGE_"); {
+				case short == "BASE_URL":
+					return server.BaseURL, true
+				case strings.HasSuffix(n, "_API_KEY"):
+					return "k", true
+				default:
+					v, ok := c.variables[short]
+					return v, ok
+				}
+			}}
+			for _, judgeName := range models(t) {
+				j, v, err := Get(judgeName, env)
+				if err != nil {
+					t.Fatal(judgeName, err)
+				}
+				asked, err := kinds.Build(v, j.Settings, env)
+				if err != nil {
+					t.Fatal(judgeName, err)
+				}
+				if r := asked.Ask(t.Context(), judge.Question{Session: set(t, judgeName)[0].Session}); r.Class != assay.ClassProviderError {
+					t.Fatalf("%s: %+v", judgeName, r)
+				}
+				for path, want := range c.want {
+					if got := gjson.GetBytes(body, path).Raw; got != want {
+						t.Errorf("%s: %s is %q, want %q", judgeName, path, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Every judge that asks a model tells of the same variables and reads all of them.
+func TestEveryModelJudgeReadsTheSameVariables(t *testing.T) {
+	part := func(text, from, to string) string {
+		_, rest, _ := strings.Cut(text, from)
+		inside, _, found := strings.Cut(rest, to)
+		if !found {
+			t.Fatalf("%q is not there", from)
+		}
+		return inside
+	}
+	var head, block string
+	for _, name := range models(t) {
+		text, err := Source(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, b := part(string(text), "# The environment", "# To begin"), part(string(text), "\nllm:\n", "  rubric:")
+		b = regexp.MustCompile(`  units_per_call: \d+\n`).ReplaceAllString(b, "")
+		if head == "" {
+			head, block = h, b
+		}
+		if h != head || b != block {
+			t.Errorf("%s is not as the others:\n%s%s", name, h, b)
+		}
+	}
+	doc, err := os.ReadFile("../../../docs/BUILTINS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range regexp.MustCompile(`ASSAY_JUDGE_\w+`).FindAllString(block, -1) {
+		if !strings.Contains(string(doc), "`"+v+"`") || !strings.Contains(head, strings.TrimPrefix(v, "ASSAY_JUDGE")) {
+			t.Errorf("docs/BUILTINS.md or the judges' own words do not tell of %s", v)
+		}
 	}
 }
 

@@ -300,7 +300,7 @@ func TestBuildRefusesAVersionOfOtherParts(t *testing.T) {
 	if _, err := Build(v, j.Settings, Env{}); err != nil {
 		t.Fatal(err)
 	}
-	v.Canonical = []byte(strings.Replace(string(v.Canonical), `"prompt/2"`, `"prompt/0"`, 1))
+	v.Canonical = []byte(strings.Replace(string(v.Canonical), `"prompt/3"`, `"prompt/0"`, 1))
 	if _, err := Build(v, j.Settings, Env{}); assay.CodeOf(err) != assay.CodeInvalid || !strings.Contains(err.Error(), "prompt/0") {
 		t.Error(err)
 	}

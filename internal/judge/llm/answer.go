@@ -23,7 +23,7 @@ import (
 //
 // and when no criterion of it repeats what stands in the transcript (echo.go), token or not.
 // Everything else is unreadable, with a sentence that the model is shown when it is asked again.
-func (q *question) read(content string, criteria []assay.Criterion) ([]assay.Answer, error) {
+func (q *question) read(content string, criteria []assay.Criterion, e *echo) ([]assay.Answer, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(content, "\ufeff"))
 	if text == "" {
 		return nil, errors.New("it is empty")
@@ -32,7 +32,7 @@ func (q *question) read(content string, criteria []assay.Criterion) ([]assay.Ans
 	if err != nil {
 		return nil, err
 	}
-	e := &echo{transcript: q.transcript.Text}
+	e.reset(q.transcript.Text)
 	if len(q.units) == 0 {
 		findings, err := readOwn(members, criteria, e)
 		return []assay.Answer{{Findings: findings}}, err

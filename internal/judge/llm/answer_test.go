@@ -18,7 +18,7 @@ const tok = "0123456789abcdef"
 // readAnswer reads what a model wrote about one session.
 func readAnswer(content, token, text string, criteria []assay.Criterion) ([]assay.Finding, error) {
 	q := question{token: token, transcript: transcript.Transcript{Text: text}}
-	answers, err := q.read(content, criteria)
+	answers, err := q.read(content, criteria, &echo{})
 	if err != nil {
 		return nil, err
 	}

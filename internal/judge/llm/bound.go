@@ -103,7 +103,7 @@ func byLength(text string) int64 {
 	for ; len(text) >= 8; text = text[8:] {
 		// The compiler makes one load of it.
 		w := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 | uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
-		if w &= high | high>>1; w&high != 0 {
+		if w&high != 0 {
 			notASCII += bits.OnesCount64(w & high)
 			other += bits.OnesCount64(w & (w << 1) & high)
 		}

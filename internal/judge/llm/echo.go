@@ -17,10 +17,23 @@ import (
 // its characters merely look like those of JSON: ｛"ｖаlue"：true｝ and {\"value\": true} are the same.
 // What a model puts into words of its own is its own, even when the session persuaded it: no reader
 // of answers can know.
+//
+// An echo is reset for each transcript and keeps its memory: judges read thousands of answers in a second.
 type echo struct {
 	transcript string
-	letters    []byte // of the transcript; nil until they are needed
+	letters    []byte // of the transcript; empty until they are needed
 	plain      string // likewise
+}
+
+// most memory that an echo keeps from one transcript to the next.
+const mostKept = 256 << 10
+
+func (e *echo) reset(transcript string) {
+	kept := e.letters[:0]
+	if cap(kept) > mostKept {
+		kept = nil
+	}
+	*e = echo{transcript: transcript, letters: kept}
 }
 
 const (
@@ -36,8 +49,8 @@ const (
 // repeats says whether the finding, made of the object, is one that the transcript holds: its words stand
 // there near its value, or it stands there as it is.
 func (e *echo) repeats(f assay.Finding, object string) bool {
-	if e.letters == nil {
-		e.letters = transcriptLetters(e.transcript)
+	if len(e.letters) == 0 {
+		e.letters = transcriptLetters(e.transcript, e.letters)
 	}
 	reason := letters(f.Reason)
 	if len(reason) > 0 && !contains(e.letters, reason) {

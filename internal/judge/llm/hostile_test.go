@@ -27,7 +27,7 @@ var puppets = map[string]puppet{
 	},
 	"obeys, with the token": func(r *llmtest.Request, _ attack) (out []string) {
 		for _, o := range found(r) {
-			if tokened := insert(o, realToken(r)); tokened != "" {
+			if tokened := insert(o, r.Token()); tokened != "" {
 				out = append(out, tokened, "```json\n"+tokened+"\n```", "As the session says: "+tokened+"\nI agree.", tokened+tokened)
 			}
 		}
@@ -46,7 +46,7 @@ var puppets = map[string]puppet{
 	},
 	"obeys the last line": func(r *llmtest.Request, _ attack) (out []string) {
 		lines := strings.Split(strings.TrimSpace(said(r)), "\n")
-		last := strings.NewReplacer("<the token you were given>", realToken(r), "0123456789abcdef", realToken(r)).Replace(lines[len(lines)-1])
+		last := strings.NewReplacer("<the token you were given>", r.Token(), "0123456789abcdef", r.Token()).Replace(lines[len(lines)-1])
 		out = append(out, last)
 		for i := range last {
 			if strings.HasPrefix(last[i:], ": ") {
@@ -146,7 +146,7 @@ func insert(o, token string) string {
 
 // formed is an answer as the question asks for it, with the same finding about everything.
 func formed(r *llmtest.Request, finding object) string {
-	out := object{{judge.TokenField, realToken(r)}}
+	out := object{{judge.TokenField, r.Token()}}
 	units := unitLine.FindAllStringSubmatch(r.Prompt(), -1)
 	for _, u := range units {
 		out = append(out, property{u[1], object{{"unit", u[2]}, {"resolved", finding}}})
@@ -170,19 +170,30 @@ var forms = map[string]change{
 		d.Unit, d.Criteria = assay.UnitTurn, slices.Clone(d.Criteria)
 		d.Criteria[0].RollUp = assay.RollAny
 	},
+	"responses, json_schema": over("openai", provider.Responses, provider.FormatSchema),
+	"responses, tool":        over("openai", provider.Responses, provider.FormatTool),
+	"messages, json_schema":  over("anthropic", provider.Messages, provider.FormatSchema),
+	"messages, tool":         over("anthropic", provider.Messages, provider.FormatTool),
+}
+
+func over(name string, api provider.API, format string) change {
+	return func(s *Spec, set *Settings, _ *judge.Definition) {
+		set.Provider, set.API, s.ResponseFormat = name, api, format
+	}
 }
 
 // No session becomes the verdict: whatever a model that echoes or obeys writes, it is not read. A model
 // that answers honestly is read beside every one of them.
 func TestNoSessionBecomesTheVerdict(t *testing.T) {
-	corpus := attacks()
+	corpus := attacks(t)
 	if len(corpus) < 60 {
 		t.Fatalf("the corpus has %d sessions", len(corpus))
 	}
 	table := map[string]map[string]int{}
 	for form, change := range forms {
 		var play func(*llmtest.Request) string
-		server := llmtest.New(t, func(*llmtest.Request) llmtest.Step { return llmtest.Wrote(play) })
+		var spoken llmtest.API
+		server := llmtest.New(t, func(r *llmtest.Request) llmtest.Step { spoken = r.API(); return llmtest.Wrote(play) })
 		j := newJudge(t, server.BaseURL, change)
 		for _, a := range corpus {
 			for name, p := range puppets {
@@ -198,7 +209,7 @@ func TestNoSessionBecomesTheVerdict(t *testing.T) {
 					}
 					reply := j.Ask(t.Context(), judge.Question{Session: a.s})
 					if reply.Class != assay.ClassMalformed {
-						t.Errorf("%s, %s, a model that %s: %q %s %+v\nit wrote %.600s", a.name, form, name, reply.Class, reply.Error, reply.Answers, wrote)
+						t.Errorf("%s: %s, %s, a model that %s: %q %s %+v\nit wrote %.600s", a.kind, a.name, form, name, reply.Class, reply.Error, reply.Answers, wrote)
 					}
 					count(table, form, name+": unreadable")
 				}
@@ -215,11 +226,14 @@ func TestNoSessionBecomesTheVerdict(t *testing.T) {
 				count(table, form, "answers honestly: graded")
 			}
 		}
+		if api, _, named := strings.Cut(form, ", "); named && string(spoken) != api {
+			t.Errorf("%s: it was asked by %s", form, spoken)
+		}
 	}
 	t.Logf("%d hostile sessions", len(corpus))
 	for _, form := range slices.Sorted(maps.Keys(table)) {
 		for _, what := range slices.Sorted(maps.Keys(table[form])) {
-			t.Log(fmt.Sprintf("%-12s %5d answers of a model that %s", form, table[form][what], what))
+			t.Log(fmt.Sprintf("%-22s %5d answers of a model that %s", form, table[form][what], what))
 		}
 	}
 }

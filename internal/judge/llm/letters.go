@@ -2,16 +2,15 @@ package llm
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // letters are the letters and digits of a text, in lower case, those that look alike made one, with
-// what JSON's escapes stand for.
+// what escapes stand for.
 func letters(text string) []byte {
 	w := folding{out: make([]byte, 0, len(text))}
 	w.write(text)
@@ -19,9 +18,10 @@ func letters(text string) []byte {
 }
 
 // transcriptLetters are those of a transcript: what was said stands in one piece and our own lines, which
-// hold names of the session, after it; and what looks like base64 is read as well.
-func transcriptLetters(text string) []byte {
-	w := folding{out: make([]byte, 0, len(text)+1), decodes: true}
+// hold names of the session, after it; and what looks like base64 or hexadecimal is read as well. They
+// are written into memory, which may be nil.
+func transcriptLetters(text string, memory []byte) []byte {
+	w := folding{out: slices.Grow(memory[:0], len(text)+1), decodes: true}
 	var ours []string
 	for text != "" {
 		lines := text[:alike(text)]
@@ -35,13 +35,19 @@ func transcriptLetters(text string) []byte {
 	for _, lines := range ours {
 		w.write(lines)
 	}
-	w.decodes = false
-	w.out = append(w.out, ' ')
-	for _, code := range w.codes {
-		w.write(code)
+	for range deepest {
+		codes := w.codes
+		w.codes = nil
+		w.out = append(w.out, ' ')
+		for _, code := range codes {
+			w.write(code)
+		}
 	}
 	return w.out
 }
+
+// deepest is how many codes within each other are read.
+const deepest = 3
 
 // alike is the length of the lines that text begins with and that are all indented, or all not.
 func alike(text string) int {
@@ -60,7 +66,7 @@ func alike(text string) int {
 type folding struct {
 	out     []byte
 	decodes bool
-	codes   []string // what base64 stood for
+	codes   []string // what base64 or hexadecimal stood for
 }
 
 // kinds says what a byte is: a letter or digit is itself in lower case, and special is what needs a
@@ -72,7 +78,7 @@ var kinds = func() (t [256]byte) {
 			t[c] = byte(c)
 		case c >= 'A' && c <= 'Z':
 			t[c] = byte(c) + 'a' - 'A'
-		case c == '\\', c >= utf8.RuneSelf:
+		case c == '\\', c == '%', c == '&', c >= utf8.RuneSelf:
 			t[c] = special
 		}
 	}
@@ -88,6 +94,10 @@ func (w *folding) write(s string) {
 	if w.decodes {
 		w.decode(s)
 	}
+	w.letters(s)
+}
+
+func (w *folding) letters(s string) {
 	for i := 0; i < len(s); {
 		i += w.plainly(s[i:])
 		switch {
@@ -97,6 +107,14 @@ func (w *folding) write(s string) {
 			if i, r = unescape(s, i); r > 0 {
 				w.rune(r)
 			}
+		case s[i] == '%':
+			end, stands := percent(s, i)
+			w.letters(stands)
+			i = max(i+1, end)
+		case s[i] == '&':
+			end, stands := entity(s, i)
+			w.letters(stands)
+			i = end
 		default:
 			r, size := utf8.DecodeRuneInString(s[i:])
 			w.rune(r)
@@ -124,48 +142,11 @@ func (w *folding) plainly(s string) int {
 	return len(s)
 }
 
-// unescape reads the backslash at i and what follows it: the escapes of JSON, also within JSON. r is the
-// character that it stands for, 0 where that is none of interest.
-func unescape(s string, i int) (end int, r rune) {
-	for i < len(s) && s[i] == '\\' {
-		i++
-	}
-	if i < len(s) && strings.IndexByte("nrtbf", s[i]) >= 0 {
-		return i + 1, 0
-	}
-	r, ok := fourDigits(s, i)
-	if !ok {
-		return i, 0
-	}
-	end = i + 5
-	if !utf16.IsSurrogate(r) {
-		return end, r
-	}
-	next := end
-	for next < len(s) && s[next] == '\\' {
-		next++
-	}
-	low, ok := fourDigits(s, next)
-	if next == end || !ok {
-		return end, 0
-	}
-	return next + 5, utf16.DecodeRune(r, low)
-}
-
-// fourDigits reads u and the four hexadecimal digits of a character.
-func fourDigits(s string, i int) (rune, bool) {
-	if i+5 > len(s) || s[i] != 'u' {
-		return 0, false
-	}
-	r, err := strconv.ParseUint(s[i+1:i+5], 16, 16)
-	return rune(r), err == nil
-}
-
 // shortestCode is the length from which a run of characters of base64 may be one.
 const shortestCode = 24
 
-// decode keeps what runs of characters stand for that are base64 of a text. It looks at one character of
-// 24 until it meets one that could be in a run.
+// decode keeps what runs of characters stand for that are base64 of a text, or hexadecimal. It looks at
+// one character of 24 until it meets one that could be in a run.
 func (w *folding) decode(s string) {
 	for at := shortestCode - 1; at < len(s); at += shortestCode {
 		if !inCode(s[at]) {
@@ -184,11 +165,21 @@ func (w *folding) decode(s string) {
 		if at-from < shortestCode {
 			continue
 		}
-		run := toStandard.Replace(s[from:at])
-		if raw, err := base64.RawStdEncoding.DecodeString(run[:len(run)/4*4]); err == nil && utf8.Valid(raw) {
-			w.codes = append(w.codes, string(raw))
+		w.codes = append(w.codes, decoded(s[from:at])...)
+	}
+}
+
+// decoded are the texts that a run may stand for.
+func decoded(run string) (texts []string) {
+	add := func(raw []byte, err error) {
+		if err == nil && utf8.Valid(raw) {
+			texts = append(texts, string(raw))
 		}
 	}
+	add(hex.DecodeString(run))
+	run = toStandard.Replace(run)
+	add(base64.RawStdEncoding.DecodeString(run[:len(run)/4*4]))
+	return texts
 }
 
 var toStandard = strings.NewReplacer("-", "+", "_", "/")
@@ -208,38 +199,3 @@ func (w *folding) rune(r rune) {
 		w.out = utf8.AppendRune(w.out, unicode.ToLower(r))
 	}
 }
-
-// lookalike is the ASCII character that r is a variant of, or merely looks like.
-func lookalike(r rune) rune {
-	switch {
-	case r < utf8.RuneSelf:
-		return r
-	case r >= 0xFF01 && r <= 0xFF5E: // fullwidth
-		return r - 0xFEE0
-	case r >= 0x1D400 && r <= 0x1D6A3: // mathematical alphabets
-		return 'a' + (r-0x1D400)%26
-	case r >= 0x1D7CE && r <= 0x1D7FF: // mathematical digits
-		return '0' + (r-0x1D7CE)%10
-	case r >= 0x24B6 && r <= 0x24E9: // circled
-		return 'a' + (r-0x24B6)%26
-	}
-	if r >= firstConfusable && int(r-firstConfusable) < len(confused) && confused[r-firstConfusable] != 0 {
-		return rune(confused[r-firstConfusable])
-	}
-	return r
-}
-
-// confused are the Latin letters that letters of other scripts look like, by their distance from the
-// first of those scripts.
-var confused = func() (t [0x0530 - firstConfusable]byte) {
-	const others, latin = "аеорсухіѕјһԁԛԝвкмнт" + "АЕОРСУХІЅЈНВКМТ" + "αεοριυνκτ" + "ΑΕΟΡΙΥΝΚΤΒΗΜΖΧ",
-		"aeopcyxisjhdqwbkmht" + "aeopcyxisjhbkmt" + "aeopiuvkt" + "aeopiynktbhmzx"
-	n := 0
-	for _, r := range others {
-		t[r-firstConfusable] = latin[n]
-		n++
-	}
-	return t
-}()
-
-const firstConfusable = 0x0370 // Greek, then Cyrillic

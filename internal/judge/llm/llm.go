@@ -46,6 +46,7 @@ type Judge struct {
 	cutter   counter
 	context  int64              // tokens; 0 is not known
 	forms    []func() *compiled // by the number of units in a question
+	echoes   sync.Pool          // of *echo
 }
 
 // compiled is all of a call that is the same for all questions with so many units.
@@ -158,15 +159,37 @@ func (j *Judge) Draft(q judge.Question) judge.Draft {
 		content, r := c.client.Send(ctx, body)
 		if r.Class == assay.ClassNone {
 			j.answered(asked, content, &r)
+			masked(&r, c.client.Mask)
 		}
 		return r
 	}
 	return d
 }
 
+// masked takes keys out of what was read from the model's text: JSON has more spellings of them than the
+// text was searched for.
+func masked(r *judge.Reply, mask func(string) string) {
+	r.Error = mask(r.Error)
+	for i := range r.Answers {
+		for n := range r.Answers[i].Findings {
+			f := &r.Answers[i].Findings[n]
+			f.Reason = mask(f.Reason)
+			for e := range f.Evidence {
+				f.Evidence[e].Quote = mask(f.Evidence[e].Quote)
+			}
+		}
+	}
+}
+
 // answered reads the model's text.
 func (j *Judge) answered(q *question, content string, r *judge.Reply) {
-	answers, err := q.read(content, j.criteria)
+	e, _ := j.echoes.Get().(*echo)
+	if e == nil {
+		e = &echo{}
+	}
+	answers, err := q.read(content, j.criteria, e)
+	e.reset("") // no session stays in the pool
+	j.echoes.Put(e)
 	if err != nil {
 		r.Class, r.Error = assay.ClassMalformed, provider.Unread+err.Error()
 		return

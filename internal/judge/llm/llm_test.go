@@ -1,9 +1,11 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +88,53 @@ func TestAKeyThatIsNotSetMakesNoCall(t *testing.T) {
 	}
 	if r := missing.Ask(t.Context(), judge.Question{}); r.Class != assay.ClassSessionMissing {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A judge of units has a client for each number of units, and they share the key: the program that prints
+// it runs once.
+func TestTheKeysCommandRunsOnceForAJudge(t *testing.T) {
+	runs := filepath.Join(t.TempDir(), "runs")
+	var keys []string
+	server := llmtest.New(t, func(r *llmtest.Request) llmtest.Step {
+		keys = append(keys, r.Header.Get("Authorization"))
+		return llmtest.Text(aboutUnits(r, func(string) map[string]any { return map[string]any{"good": true} }))
+	})
+	j := newJudge(t, server.BaseURL, ofUnits(assay.UnitTurn, 4, goodTurns), func(_ *Spec, s *Settings, _ *judge.Definition) {
+		s.KeyEnv, s.KeyCommand = "", []string{"sh", "-c", "echo x >> '" + runs + "'; echo key-of-the-command"}
+	})
+	for n := 1; n <= 4; n++ {
+		if r := j.Ask(t.Context(), judge.Question{Session: turns(n)}); r.Class != "" {
+			t.Fatalf("%+v", r)
+		}
+	}
+	raw, err := os.ReadFile(runs)
+	if err != nil || strings.Count(string(raw), "x") != 1 {
+		t.Errorf("the command ran %d times, %v", strings.Count(string(raw), "x"), err)
+	}
+	if len(keys) != 4 || keys[0] != "Bearer key-of-the-command" || keys[3] != keys[0] {
+		t.Errorf("%q", keys)
+	}
+}
+
+// A model that takes no temperature says so, and the judge says what to set.
+func TestAModelThatTakesNoTemperature(t *testing.T) {
+	server := llmtest.New(t, func(r *llmtest.Request) llmtest.Step {
+		if bytes.Contains(r.Body, []byte(`"temperature"`)) {
+			return llmtest.Refuses("temperature")
+		}
+		return llmtest.Verdict(yes)
+	})
+	zero := 0.0
+	for _, api := range []string{"json_schema", "responses, tool", "messages, json_schema"} {
+		j := newJudge(t, server.BaseURL, forms[api], func(s *Spec, _ *Settings, _ *judge.Definition) { s.Temperature = &zero })
+		r := j.Ask(t.Context(), judge.Question{Session: session("x")})
+		if r.Class != assay.ClassJudgeError || !strings.Contains(r.Error, "ASSAY_JUDGE_TEMPERATURE") {
+			t.Errorf("%s: %s %s", api, r.Class, r.Error)
+		}
+		if r := newJudge(t, server.BaseURL, forms[api]).Ask(t.Context(), judge.Question{Session: session("x")}); r.Class != "" {
+			t.Errorf("%s without it: %s %s", api, r.Class, r.Error)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Version names the fixed parts of a prompt, the token, the words of the second question after an
 // unreadable answer, and how an answer is told from an echo.
-const Version = "prompt/2"
+const Version = "prompt/3"
 
 // What happens to a transcript that does not fit.
 const (

@@ -17,16 +17,9 @@ import (
 
 var unitLine = regexp.MustCompile(`(?m)^- (unit_\d+) is (t\d+\S*), `)
 
-// realToken is the token that our own last lines give, whatever the transcript says of tokens.
-func realToken(r *llmtest.Request) string {
-	_, after, _ := strings.Cut(r.Prompt()[strings.LastIndex(r.Prompt(), `- "answer_token": "`):], `: "`)
-	token, _, _ := strings.Cut(after, `"`)
-	return token
-}
-
 // aboutUnits answers about each unit that is asked about with what f makes of its name.
 func aboutUnits(r *llmtest.Request, f func(unit string) map[string]any) string {
-	out := object{{"answer_token", realToken(r)}}
+	out := object{{"answer_token", r.Token()}}
 	for _, m := range unitLine.FindAllStringSubmatch(r.Prompt(), -1) {
 		members := object{{"unit", m[2]}}
 		var findings object

@@ -93,9 +93,10 @@ func (r *Request) parse() *parsed {
 
 const tokenMark = `answer_token\": \"`
 
-// Token is the token that the prompt asks the model to copy, "" when there is none.
+// Token is the token that the prompt asks the model to copy, "" when there is none. It is the last that
+// the body names: a session stands before it and may name others.
 func (r *Request) Token() string {
-	i := bytes.Index(r.Body, []byte(tokenMark))
+	i := bytes.LastIndex(r.Body, []byte(tokenMark))
 	if i < 0 {
 		return ""
 	}

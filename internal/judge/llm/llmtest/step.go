@@ -200,6 +200,12 @@ func NoModel() Step {
 		Or(ClaudeProblem(http.StatusNotFound, "not_found_error", "model: m"))
 }
 
+// Refuses is a 400 of a model that does not take the parameter.
+func Refuses(parameter string) Step {
+	return Problem(http.StatusBadRequest, "invalid_request_error", "unsupported_parameter", "Unsupported parameter: '"+parameter+"' is not supported with this model.").
+		Or(ClaudeProblem(http.StatusBadRequest, "invalid_request_error", "`"+parameter+"` is deprecated for this model."))
+}
+
 // ContextTooLong is a 400 for a prompt that does not fit.
 func ContextTooLong() Step {
 	return Problem(http.StatusBadRequest, "invalid_request_error", "context_length_exceeded", "This model's maximum context length is 8192 tokens.").
@@ -265,6 +271,10 @@ func (s Step) With(header ...string) Step {
 		all[header[i]] = header[i+1]
 	}
 	s.header = all
+	if s.claude != nil {
+		claude := s.claude.With(header...)
+		s.claude = &claude
+	}
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +20,7 @@ import (
 type Keys struct {
 	source keySource
 	mu     sync.Mutex               // held while seen is replaced
-	seen   atomic.Pointer[[]string] // what is masked: keys, and their spelling inside JSON
+	seen   atomic.Pointer[[]string] // what is masked: keys in all their spellings
 }
 
 // keySource is where a key comes from.
@@ -77,7 +78,7 @@ func (k *Keys) refused(ctx context.Context, key string) (other string, changed b
 const shortest = 8
 
 // mostSeen bounds what is remembered of a source that gives a new key each time.
-const mostSeen = 64
+const mostSeen = 256
 
 func (k *Keys) remember(key string) {
 	if len(key) < shortest || slices.Contains(k.all(), key) {
@@ -89,16 +90,35 @@ func (k *Keys) remember(key string) {
 	if slices.Contains(all, key) {
 		return
 	}
-	all = append(slices.Clone(all), key)
-	if quoted, err := json.Marshal(key); err == nil {
-		if inside := string(quoted[1 : len(quoted)-1]); inside != key {
-			all = append(all, inside)
-		}
-	}
+	all = append(slices.Clone(all), spellings(key)...)
 	if len(all) > mostSeen {
 		all = all[len(all)-mostSeen:]
 	}
 	k.seen.Store(&all)
+}
+
+// spellings are a key and how servers write it when they repeat it: inside JSON, with slashes escaped or
+// not, inside JSON that stands in JSON, and in an address. Most keys have one.
+func spellings(key string) []string {
+	inside := func(s string, html bool) string {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(html)
+		if e.Encode(s) != nil {
+			return s
+		}
+		return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), `"`), `"`)
+	}
+	all := []string{key, url.PathEscape(key), url.QueryEscape(key)}
+	once := []string{inside(key, true), inside(key, false)}
+	for _, s := range once {
+		once = append(once, strings.ReplaceAll(s, "/", `\/`))
+	}
+	for _, s := range once {
+		all = append(all, s, inside(s, false))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (k *Keys) all() []string {
@@ -107,6 +127,9 @@ func (k *Keys) all() []string {
 	}
 	return nil
 }
+
+// Mask takes the keys that were used out of a text that a response brought.
+func (c *Client) Mask(s string) string { return c.keys.mask(s) }
 
 // mask takes the keys out of what somebody said about them.
 func (k *Keys) mask(s string) string {

@@ -34,7 +34,7 @@ func TestTheOutputsLimitIsInEachOnesField(t *testing.T) {
 		{"openai", ChatCompletions, "", "max_completion_tokens"}, {"openai", ChatCompletions, "max_tokens", "max_tokens"}, {"openai", Responses, "", "max_output_tokens"},
 		{"anthropic", Messages, "", "max_tokens"}, {"azure", ChatCompletions, "", "max_completion_tokens"}, {"azure", Responses, "", "max_output_tokens"}, {"gemini", ChatCompletions, "", "max_completion_tokens"},
 		{"vllm", ChatCompletions, "", "max_tokens"}, {"ollama", ChatCompletions, "", "max_tokens"}, {"openrouter", ChatCompletions, "", "max_tokens"}, {"litellm", ChatCompletions, "", "max_tokens"}, {"litellm", Messages, "", "max_tokens"},
-		{"", ChatCompletions, "", "max_tokens"}, {"", ChatCompletions, "max_completion_tokens", "max_completion_tokens"},
+		{"", ChatCompletions, "", "max_tokens"}, {"compatible", ChatCompletions, "", "max_tokens"}, {"compatible", ChatCompletions, "max_completion_tokens", "max_completion_tokens"},
 	} {
 		body := bodyOf(t, as(tc.provider, tc.api, FormatSchema), func(_ *Settings, p *Params) { p.MaxTokensField = tc.field })
 		for _, field := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {

@@ -63,11 +63,7 @@ func spoken(t *testing.T, f func(t *testing.T, provider string, api API, format 
 	for _, p := range Profiles() {
 		for _, api := range p.APIs {
 			for _, format := range []string{FormatSchema, FormatTool} {
-				name := p.Name
-				if name == "" {
-					name = "compatible"
-				}
-				t.Run(name+"/"+string(api)+"/"+format, func(t *testing.T) { f(t, p.Name, api, format) })
+				t.Run(p.Name+"/"+string(api)+"/"+format, func(t *testing.T) { f(t, p.Name, api, format) })
 			}
 		}
 	}

@@ -42,7 +42,10 @@ func (c *Client) Send(ctx context.Context, body []byte) (content string, r judge
 	if r.EndedAt.IsZero() {
 		r.EndedAt = time.Now()
 	}
-	r.Error = c.keys.mask(r.Error)
+	// What was read out of JSON is not spelled as it was in the body, which is masked already.
+	for _, text := range []*string{&content, &r.Error, &r.Model, &r.Fingerprint} {
+		*text = c.keys.mask(*text)
+	}
 	return content, r
 }
 

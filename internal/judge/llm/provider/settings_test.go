@@ -32,7 +32,7 @@ func TestProfilesAreWhole(t *testing.T) {
 			t.Errorf("%s: completed twice it is %+v, %v", p.Name, again, err)
 		}
 	}
-	for _, name := range []string{"openai", "anthropic", "azure", "gemini", "vllm", "ollama", "openrouter", "litellm", ""} {
+	for _, name := range []string{"openai", "anthropic", "azure", "gemini", "vllm", "ollama", "openrouter", "litellm", "compatible"} {
 		if !seen[name] {
 			t.Errorf("there is no profile %q", name)
 		}
@@ -58,8 +58,8 @@ func TestComplete(t *testing.T) {
 		"https://mine.openai.azure.com/openai/v1":                 {"azure", ChatCompletions, "https://mine.openai.azure.com/openai/v1"},
 		"https://generativelanguage.googleapis.com/v1beta/openai": {"gemini", ChatCompletions, "https://generativelanguage.googleapis.com/v1beta/openai"},
 		"https://openrouter.ai/api/v1":                            {"openrouter", ChatCompletions, "https://openrouter.ai/api/v1"},
-		"http://localhost:8000/v1":                                {"", ChatCompletions, "http://localhost:8000/v1"},
-		"https://notopenrouter.ai/api/v1":                         {"", ChatCompletions, "https://notopenrouter.ai/api/v1"},
+		"http://localhost:8000/v1":                                {"compatible", ChatCompletions, "http://localhost:8000/v1"},
+		"https://notopenrouter.ai/api/v1":                         {"compatible", ChatCompletions, "https://notopenrouter.ai/api/v1"},
 	} {
 		s, err := Settings{BaseURL: base}.Complete()
 		if err != nil || s.Provider != want.provider || s.API != want.api || s.BaseURL != want.base {
@@ -84,6 +84,26 @@ func TestComplete(t *testing.T) {
 	}
 	if _, err := (Settings{Provider: "opneai"}).Complete(); !strings.Contains(err.Error(), `"openai"`) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Any server has a name too, so that an environment can say it; and who says it means it.
+func TestTheNameOfAnyCompatibleServer(t *testing.T) {
+	unnamed, _ := ProfileOf("")
+	named, ok := ProfileOf("compatible")
+	if !ok || named.Notes != unnamed.Notes || named.KeyEnv != "" {
+		t.Errorf("%+v %+v", named, unnamed)
+	}
+	s, err := Settings{Provider: "compatible", BaseURL: "https://api.openai.com/v1"}.Complete()
+	if err != nil || s.Provider != "compatible" || s.KeyEnv != "" {
+		t.Errorf("%+v %v", s, err)
+	}
+	if _, err := (Settings{Provider: "compatible"}).Complete(); err == nil || !strings.Contains(err.Error(), "no base_url") {
+		t.Error(err)
+	}
+	_, err = Settings{Provider: "my-server"}.Complete()
+	if e, ok := err.(*assay.Error); !ok || !strings.Contains(e.Hint, "litellm, compatible") {
+		t.Errorf("%+v", err)
 	}
 }
 
