@@ -16,6 +16,7 @@ type judgeCmd struct {
 	List  judgeListCmd  `cmd:"" help:"List applied judges."`
 	Show  judgeShowCmd  `cmd:"" help:"Show a judge: definition, version, history."`
 	Try   judgeTryCmd   `cmd:"" help:"Ask a judge about one session and show the whole exchange."`
+	Set   judgeSetCmd   `cmd:"" help:"Write a built-in judge's labelled sessions."`
 }
 
 type judgeApplyCmd struct {
@@ -132,6 +133,29 @@ func describedAs(name string) string {
 		}
 	}
 	return ""
+}
+
+type judgeSetCmd struct {
+	Name string `arg:"" help:"Name of a built-in judge."`
+}
+
+func (judgeSetCmd) Help() string {
+	return `Writes the sessions with right answers that come with a built-in judge, as a file to import. The user of its sessions is the judge's name. They show whether a model understands the judge, not how good the judge is on your sessions.
+
+Example:
+
+    assay judge set resolved > set.jsonl
+    assay import set.jsonl
+    assay grade --judge resolved --labelled --filter 'user == "resolved"'`
+}
+
+func (c *judgeSetCmd) Run(a *app) error {
+	set, err := builtin.Export(c.Name)
+	if err != nil {
+		return err
+	}
+	_, err = a.out.Write(set)
+	return err
 }
 
 type judgeShowCmd struct {

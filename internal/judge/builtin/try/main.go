@@ -3,8 +3,6 @@
 //
 //	go run ./internal/judge/builtin/try JUDGE [SESSION …]
 //
-// With -export it asks nobody and writes the set in the native format, with its labels.
-//
 // It owns its output and nothing else: it keeps no verdict and knows no run, no budget and no limit but
 // how many calls are under way at once.
 package main
@@ -40,9 +38,8 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 	flags := flag.NewFlagSet("try", flag.ContinueOnError)
 	flags.SetOutput(out)
 	parallel := flags.Int("parallel", 4, "how many sessions are asked about at once")
-	export := flags.Bool("export", false, "write the set for assay import, and ask nobody")
 	flags.Usage = func() {
-		fmt.Fprintf(out, "usage: try [-parallel N] [-export] JUDGE [SESSION ...]\nJUDGE is one of %s\n", strings.Join(builtin.Names(), ", "))
+		fmt.Fprintf(out, "usage: try [-parallel N] JUDGE [SESSION ...]\nJUDGE is one of %s\n", strings.Join(builtin.Names(), ", "))
 	}
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -52,13 +49,6 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 		return fmt.Errorf("no judge is named")
 	}
 	name := flags.Arg(0)
-	if *export {
-		lines, err := builtin.Export(name)
-		if err == nil {
-			_, err = out.Write(lines)
-		}
-		return err
-	}
 	examples, err := chosen(name, flags.Args()[1:])
 	if err != nil {
 		return err

@@ -75,15 +75,8 @@ func TestARulesJudgeNeedsNoModel(t *testing.T) {
 	}
 }
 
-func TestASetIsExported(t *testing.T) {
-	out, err := tried(t, llmtest.Always(llmtest.Empty()), "-export", "resolved")
-	if err != nil || strings.Count(out, "\n") != 13 || !strings.HasPrefix(out, `{"format":"assay.session/1","user_id":"resolved",`) {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
 func TestWrongCallsAreRefused(t *testing.T) {
-	for _, args := range [][]string{{}, {"none"}, {"resolved", "no-such-session"}, {"-parallel", "0", "resolved"}, {"-export", "none"}} {
+	for _, args := range [][]string{{}, {"none"}, {"resolved", "no-such-session"}, {"-parallel", "0", "resolved"}} {
 		if out, err := tried(t, llmtest.Always(llmtest.Empty()), args...); err == nil {
 			t.Errorf("%q is taken\n%s", args, out)
 		}
