@@ -34,7 +34,14 @@ func (a *app) follow(d *door, id assay.RunID, show viewer) (api.RunView, error) 
 
 // settled says whether nothing more happens to a run by itself.
 func settled(v api.RunView) bool {
-	return v.State.Terminal() || (v.State == assay.RunPaused && v.WakeAt == nil && !v.Cancelling && v.EndRequestedAt == nil)
+	switch {
+	case v.State.Terminal():
+		return true
+	case v.State != assay.RunPaused || v.Cancelling || v.EndRequestedAt != nil:
+		return false
+	}
+	// Who asks about one session wants to know; and nobody waits for the next month.
+	return v.WakeAt == nil || v.Kind == assay.RunSingle || v.Reason == assay.Reason(assay.ClassBudget)
 }
 
 // outcome is the error, if any, that a command ends with when its run has come to rest.

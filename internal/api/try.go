@@ -58,14 +58,14 @@ func (s *server) tryRoutes(a huma.API) {
 		Description: "A try is a forced run of one session: limits, budgets and sums know of it. It answers when the run has ended. A dry run stores nothing and calls nobody."},
 		func(ctx context.Context, in *tryInput) (*answer[Tried], error) { return say(s.try(ctx, in)) })
 	route(s, a, huma.Operation{OperationID: "check-provider", Method: http.MethodPost, Path: "/projects/{project}/providers/check", Tags: []string{"judges"},
-		Summary:     "Make one cheap call to the provider of an applied judge and say what works",
+		Summary:     "Make one cheap call to the provider of an applied or built-in judge and say what works",
 		Description: "The judge's key is sent to the judge's own endpoint and nowhere else. The call is not part of a run."},
 		func(ctx context.Context, in *checkInput) (*answer[ProviderCheck], error) {
 			p, err := s.project(ctx, in.ProjectInput)
 			if err != nil {
 				return nil, err
 			}
-			judge, version, err := s.Store.Judges().Get(ctx, p.ID, in.Body.Judge)
+			judge, version, err := s.judgeOf(ctx, p, TryRequest{Judge: in.Body.Judge})
 			if err != nil {
 				return nil, err
 			}

@@ -14,7 +14,8 @@ func (e *Engine) Preview(ctx context.Context, p assay.Project, q GradeRequest) (
 }
 
 // Grade accepts a run. A held key is CodeConflict, which names the run, except for a single run: the
-// second of two equal ones joins the first. replayed says that the idempotency key was known.
+// second of two equal ones joins the first, or takes its place where that one is paused, since whoever
+// asks again may have mended what it waits for. replayed says that the idempotency key was known.
 func (e *Engine) Grade(ctx context.Context, p assay.Project, q GradeRequest, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
 	if run, replayed, err = e.replay(ctx, p.ID, idem); err != nil || replayed {
 		return run, replayed, err
@@ -24,10 +25,18 @@ func (e *Engine) Grade(ctx context.Context, p assay.Project, q GradeRequest, ide
 		return run, false, err
 	}
 	run, replayed, err = e.accept(ctx, n, idem)
-	if holder := holderOf(err); n.Kind == assay.RunSingle && holder != 0 {
-		run, err = e.store.Runs().Get(ctx, holder)
+	holder := holderOf(err)
+	if n.Kind != assay.RunSingle || holder == 0 {
+		return run, replayed, err
 	}
-	return run, replayed, err
+	run, err = e.store.Runs().Get(ctx, holder)
+	if err != nil || run.State != assay.RunPaused {
+		return run, false, err
+	}
+	if _, err := e.Cancel(ctx, holder, false); err != nil {
+		return run, false, err
+	}
+	return e.accept(ctx, n, idem)
 }
 
 // Retry accepts a new run over the errored, cancelled and abandoned items of a terminal one. Without a

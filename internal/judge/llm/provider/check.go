@@ -134,7 +134,7 @@ func (r *Report) finish() Report {
 
 // look walks the steps until one failed.
 func (r *Report) look(c *Client, content string, reply judge.Reply) {
-	remedy := assay.Policies[reply.Class].Remedy
+	remedy := mend(reply.Class)
 	secure := strings.HasPrefix(r.Endpoint, "https:")
 	switch {
 	case reply.Class == assay.ClassBadCredentials && reply.CallAt.IsZero():
@@ -228,4 +228,27 @@ func limits(t limit.Told) string {
 		return "the response tells when limits are whole again"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// mend is what to do about a class where no run is at hand.
+func mend(c assay.Class) string {
+	switch c {
+	case assay.ClassUnreachable:
+		return "start the endpoint"
+	case assay.ClassBadCredentials:
+		return "give the right key by api_key_env, api_key_file or api_key_command"
+	case assay.ClassModelMissing:
+		return "name a model that the endpoint has"
+	case assay.ClassQuota:
+		return "raise the account's quota or wait until it is back"
+	case assay.ClassRateLimited:
+		return "wait a moment; `assay models set` keeps runs below a limit"
+	case assay.ClassTimeout:
+		return "raise timeout, or look at the endpoint's latency"
+	case assay.ClassProviderError, assay.ClassNetwork:
+		return "try again later; look at the provider's status, and at proxies"
+	case assay.ClassJudgeError:
+		return "change the parameter that it refuses"
+	}
+	return "look at what it answered; another model or response_format may suit better"
 }
