@@ -22,6 +22,10 @@ type Driver interface {
 	Drive(ctx context.Context, run assay.Run) error
 }
 
+// Beginner is a Driver that knows things of rows longer than it drives. Begin is called before a process
+// that has begun to own the database drives: others may have changed them since it owned it last.
+type Beginner interface{ Begin() }
+
 // Engine is what the doors call. It changes rows; whoever drives carries the changes out.
 type Engine struct {
 	store   store.Store

@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/engine/local"
 	"assay/internal/store"
 	"assay/internal/store/sqlite"
 )
@@ -35,4 +38,21 @@ func inBubble(t *testing.T, f func(t *testing.T, s store.Store)) {
 		defer s.Close()
 		f(t, s)
 	})
+}
+
+// driveForHours and withinHours are drive and eventuallyWithin for simulated hours: they look once a second.
+func (w *world) driveForHours() (stop func()) {
+	return w.dispatch(local.New(local.Options{
+		Store: w.store, Now: utcNow, Poll: time.Second,
+		Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: w.grader, assay.RunSingle: w.grader},
+	}))
+}
+
+func (w *world) withinHours(d time.Duration, ok func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(d); !ok(); time.Sleep(time.Second) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("did not happen within %s", d)
+		}
+	}
 }

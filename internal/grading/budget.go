@@ -22,6 +22,16 @@ type budget struct {
 	looked time.Time // when the project was last read
 }
 
+// refusal says why a judge's next call may not leave.
+type refusal struct {
+	why    *pausing
+	amount assay.USD // that was to be set aside
+	// unknown says that nobody can tell that amount, and price what the model cost then; nil where that
+	// was not known either.
+	unknown bool
+	price   *assay.Price
+}
+
 // lookEvery is how stale a project's budget may be.
 const lookEvery = time.Second
 
@@ -32,8 +42,14 @@ func (g *Grader) newBudget(ctx context.Context, run assay.Run) (*budget, error) 
 	if err != nil {
 		return nil, err
 	}
-	b.run.base, b.run.unpriced = spend.Cost+spend.Held, spend.Unpriced
+	b.run.base = spend.Cost + spend.Held
 	return b, b.look(ctx)
+}
+
+// due says that the project should be read again: a second has passed, or the month.
+func (b *budget) due() bool {
+	now := b.g.o.Now()
+	return now.Sub(b.looked) >= lookEvery || b.month != nil && !b.project.spans().has(now)
 }
 
 // look reads the project's budget, and the month's spend where that is not known yet.
@@ -47,51 +63,72 @@ func (b *budget) look(ctx context.Context) error {
 	if err != nil {
 		zone = time.UTC
 	}
-	b.month, b.zone, b.looked = p.Settings.MonthBudget, zone, now
-	if b.month == nil {
-		return nil
+	b.month, b.zone = p.Settings.MonthBudget, zone
+	if month := monthOf(now, zone); b.month != nil && b.project.spans() != month {
+		if err := b.project.load(ctx, b.g.o.Store, p.ID, month); err != nil {
+			return err
+		}
 	}
-	if month := monthOf(now, zone); b.project.spanned() != month {
-		return b.project.load(ctx, b.g.o.Store, p.ID, month)
-	}
+	b.looked = now
 	return nil
-}
-
-func (p *purse) spanned() span {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.month
 }
 
 // set says whether there is anything to hold to.
 func (b *budget) set(own *assay.USD) bool { return own != nil || b.month != nil }
 
-// promise sets aside what a call can cost at most, in both purses, or says why it may not leave.
-func (b *budget) promise(reserved *assay.USD, own *assay.USD) *pausing {
-	if reserved == nil {
-		if b.set(own) && !b.unpriced {
-			return b.nobodyKnows()
-		}
+// promise sets aside what a call that is opened at a time can cost at most, in both purses, or says why
+// it may not leave.
+func (b *budget) promise(at time.Time, reserved, own *assay.USD) *refusal {
+	switch {
+	case reserved == nil && b.set(own) && !b.unpriced:
+		return &refusal{unknown: true, why: &pausing{reason: assay.Reason(assay.ClassBudget),
+			sentence: "there is a budget, and nobody knows what the next call can cost; give its price with `assay models set` or allow it with --allow-unpriced"}}
+	case reserved == nil:
 		return nil
-	}
-	if !b.run.promise(*reserved, own) {
-		return &pausing{reason: assay.Reason(assay.ClassBudget), sentence: fmt.Sprintf(
-			"the next call may cost up to USD %s, and USD %s of the run's budget of USD %s are spent or set aside; raise it with `assay runs set RUN --budget` and `assay resume`, or `assay end`",
-			reserved, b.run.spent(), own)}
-	}
-	if !b.project.promise(*reserved, b.month) {
+	case !b.run.promise(at, *reserved, own):
+		return &refusal{amount: *reserved, why: b.ownReached(*reserved, own)}
+	case !b.project.promise(at, *reserved, b.month):
 		b.run.withdraw(*reserved)
-		now := b.g.o.Now()
-		return &pausing{reason: assay.Reason(assay.ClassBudget), wake: monthOf(now, b.zone).to.Sub(now), sentence: fmt.Sprintf(
-			"the next call may cost up to USD %s, and USD %s of project %s's budget of USD %s for the month are spent or set aside; it goes on next month, or raise it with `assay project set %s --month-budget` and `assay resume`",
-			reserved, b.project.spent(), b.name, b.month, b.name)}
+		return &refusal{amount: *reserved, why: b.monthReached(at, *reserved)}
 	}
 	return nil
 }
 
-func (b *budget) nobodyKnows() *pausing {
-	return &pausing{reason: assay.Reason(assay.ClassBudget), sentence: "there is a budget, and nobody knows what the next call can cost; give its price with `assay models set` or allow it with --allow-unpriced"}
+func (b *budget) ownReached(amount assay.USD, own *assay.USD) *pausing {
+	return &pausing{reason: assay.Reason(assay.ClassBudget), sentence: fmt.Sprintf(
+		"the next call may cost up to USD %s, and USD %s of the run's budget of USD %s are spent or set aside; raise it with `assay runs set RUN --budget` and `assay resume`, or `assay end`",
+		amount, b.run.spent(), own)}
 }
+
+func (b *budget) monthReached(at time.Time, amount assay.USD) *pausing {
+	return &pausing{reason: assay.Reason(assay.ClassBudget), wake: monthOf(at, b.zone).to, sentence: fmt.Sprintf(
+		"the next call may cost up to USD %s, and USD %s of project %s's budget of USD %s for the month are spent or set aside; it goes on next month, or raise it with `assay project set %s --month-budget` and `assay resume`",
+		amount, b.project.spent(), b.name, b.month, b.name)}
+}
+
+// room is what may be promised now.
+func (b *budget) room(own *assay.USD) assay.USD {
+	now := b.g.o.Now()
+	return min(b.run.room(now, own), b.project.room(now, b.month))
+}
+
+// stands says that a refusal would be made again. price is what the model costs now.
+func (b *budget) stands(r *refusal, own *assay.USD, price *assay.Price) bool {
+	if r.unknown {
+		return b.set(own) && !b.unpriced && (price == nil || r.price != nil)
+	}
+	return r.amount > b.room(own)
+}
+
+// hopes says that a refused call may leave later without anybody's help: calls of the project's other
+// runs are in flight, and may leave something of what is set aside for them.
+func (b *budget) hopes(r *refusal, own *assay.USD) bool {
+	now := b.g.o.Now()
+	return !r.unknown && r.amount <= min(b.run.room(now, own), b.project.hope(now, b.month))
+}
+
+// over says that a budget was lowered below what is gone.
+func (b *budget) over(own *assay.USD) bool { return b.run.over(own) || b.project.over(b.month) }
 
 // withdraw takes a promise back: its call never got a row.
 func (b *budget) withdraw(reserved *assay.USD) {
@@ -99,6 +136,12 @@ func (b *budget) withdraw(reserved *assay.USD) {
 		b.run.withdraw(*reserved)
 		b.project.withdraw(*reserved)
 	}
+}
+
+// lost takes in calls that ended and could not be stored under the fence.
+func (b *budget) lost(done []store.Outcome) {
+	b.run.lost(done)
+	b.project.lost(done)
 }
 
 // commit stores a batch and takes its money into both purses.
@@ -112,6 +155,3 @@ func (b *budget) commit(f func() error, batch *store.Batch) error {
 	}
 	return err
 }
-
-// due says that the project should be read again.
-func (b *budget) due() bool { return b.g.o.Now().Sub(b.looked) >= lookEvery }

@@ -36,9 +36,9 @@ type result struct {
 	reply judge.Reply
 }
 
-// call makes one call and reports how it ended, always.
-func (l *loop) call(f flight) {
-	reply := l.ask(&f)
+// call makes one call and reports how it ended, always. reading ends when no call is to leave any more.
+func (l *loop) call(reading context.Context, f flight) {
+	reply := l.ask(reading, &f)
 	f.shelf, f.draft.Send, f.draft.Request = nil, nil, nil // bodies are large, and results wait
 	if f.release != nil {
 		f.release()
@@ -53,16 +53,16 @@ func (l *loop) keep(f flight) { l.results <- result{f, stayed} }
 // stayed is the reply of a call that did not leave.
 var stayed = judge.Reply{Class: assay.ClassAborted, Error: "the call did not leave: the run was stopped or slowed first"}
 
-func (l *loop) ask(f *flight) judge.Reply {
+func (l *loop) ask(reading context.Context, f *flight) judge.Reply {
 	send := f.draft.Send
 	if send == nil {
-		q, reply := l.question(f)
+		q, reply := l.question(reading, f)
 		if reply != nil {
 			return *reply
 		}
 		send = func(ctx context.Context) judge.Reply { return l.judges[f.item.Judge].Ask(ctx, q) }
 	}
-	if !l.mayLeave() || l.dearer(f) {
+	if !l.mayLeave() || !l.reprice(f) {
 		return stayed
 	}
 	if _, held := f.permit.Held(); held { // since it was granted the provider asked to wait
@@ -87,47 +87,54 @@ func (l *loop) watched(f *flight, send func(context.Context) judge.Reply) judge.
 	return reply
 }
 
-func (l *loop) noBody(err error) judge.Reply {
+func noBody(ctx context.Context, err error) judge.Reply {
 	switch {
 	case errors.Is(err, errUnreadable):
 		return judge.Reply{Class: assay.ClassJudgeError, Error: err.Error()}
 	case assay.CodeOf(err) == assay.CodeNotFound:
 		return judge.Reply{Class: assay.ClassSessionMissing, Error: "the session's body is no longer stored"}
 	}
-	return l.unread("read session", err)
+	return unread(ctx, "read session", err)
 }
 
 // unread is the reply of a call that was not made because the store did not give what it needs. Rows
 // that are damaged stay so and end their item; else it is no fault of the item, which waits a moment.
-func (l *loop) unread(what string, err error) judge.Reply {
-	if assay.CodeOf(err) == assay.CodeInternal && l.calls.Err() == nil {
+func unread(ctx context.Context, what string, err error) judge.Reply {
+	switch {
+	case ctx.Err() != nil:
+		return stayed
+	case assay.CodeOf(err) == assay.CodeInternal:
 		return judge.Reply{Class: assay.ClassJudgeError, Error: what + ": " + err.Error()}
 	}
 	return judge.Reply{Class: assay.ClassAborted, Error: what + ": " + err.Error(), RetryAfter: time.Second}
 }
 
-// recall finds the unreadable answer that an item got from an earlier driver, so that the judge is
-// shown it and the item is not asked again more than once.
-func (l *loop) recall(f *flight) error {
+// recall finds what an item got from an earlier driver: answers about units, and an unreadable answer
+// that nothing readable followed, so that the judge is shown it and is asked again no more than once.
+func (l *loop) recall(ctx context.Context, f *flight) error {
 	if !f.recall {
 		return nil
 	}
 	l.g.reading <- struct{}{}
-	attempts, err := l.g.o.Store.Items().Attempts(l.calls, l.ID, f.item.Seq)
+	attempts, err := l.g.o.Store.Items().Attempts(ctx, l.ID, f.item.Seq)
 	<-l.g.reading
 	if err != nil {
 		return err
 	}
-	f.recall = false
 	if l.units[f.item.Judge] != assay.UnitSession {
-		if f.answered, err = l.g.o.Store.Items().Answers(l.calls, l.ID, f.item.Seq); err != nil {
+		if f.answered, err = l.g.o.Store.Items().Answers(ctx, l.ID, f.item.Seq); err != nil {
 			return err
 		}
 	}
+	f.recall = false
 	for _, a := range slices.Backward(attempts) {
-		if a.Status == assay.AttemptDone && a.Class == assay.ClassMalformed {
+		switch {
+		case a.Status != assay.AttemptDone:
+		case a.Class == assay.ClassMalformed:
 			f.unreadable = &judge.Reply{Class: a.Class, Error: a.Error, Raw: a.Raw}
-			break
+			return nil
+		case a.Class == assay.ClassNone && !a.Late:
+			return nil
 		}
 	}
 	return nil
@@ -199,10 +206,12 @@ func (l *loop) free(judge int) bool { return l.kinds[judge] == assay.JudgeRules 
 // The answers go through the fence no more: the run was taken up by another or the store is gone.
 func (l *loop) give(err error) error {
 	l.halt.Store(true)
+	l.stopReading()
 	for _, f := range l.opened { // they never left
 		l.budget.withdraw(f.attempt.Reserved)
 		l.land(f, nil)
 	}
+	l.opened = nil
 	deadline := time.NewTimer(engine.StopGrace)
 	defer deadline.Stop()
 	for l.inflight+l.drafting > 0 {
@@ -215,6 +224,7 @@ func (l *loop) give(err error) error {
 			l.cut()
 		}
 	}
+	l.budget.lost(l.batch.Done)
 	l.writeLate()
 	return err
 }

@@ -1,6 +1,7 @@
 package grading
 
 import (
+	"context"
 	"time"
 
 	"assay/internal/assay"
@@ -17,7 +18,7 @@ type drafted struct {
 // drafters is how many of one group are rendered at once: it is work for the processor.
 const drafters = 4
 
-// draw up renders the prompts of a group of flights, so that what each can cost is known before it is
+// drawUp renders the prompts of a group of flights, so that what each can cost is known before it is
 // opened. Every flight comes back through l.drafts.
 func (l *loop) drawUp(group []flight) {
 	if len(group) == 0 {
@@ -25,11 +26,12 @@ func (l *loop) drawUp(group []flight) {
 	}
 	l.drafting += len(group)
 	l.shelve(group)
+	ctx := l.reading
 	for i := range min(drafters, len(group)) {
 		go func() {
 			for k := i; k < len(group); k += drafters {
 				f := group[k]
-				ended := l.draft(&f)
+				ended := l.draft(ctx, &f)
 				f.shelf = nil // bodies are large
 				l.drafts <- drafted{f, ended}
 			}
@@ -38,8 +40,8 @@ func (l *loop) drawUp(group []flight) {
 }
 
 // draft fills in f.draft, or says how the question ended without a call.
-func (l *loop) draft(f *flight) (ended *judge.Reply) {
-	q, reply := l.question(f)
+func (l *loop) draft(ctx context.Context, f *flight) (ended *judge.Reply) {
+	q, reply := l.question(ctx, f)
 	if reply != nil {
 		return reply
 	}
@@ -67,37 +69,39 @@ func (l *loop) pack(f *flight) {
 	f.draft.Seen.Text = ""
 }
 
-// takeDraft takes a draft in: its call is opened with the next commit, unless the budget forbids it or the
-// run is wanted to stop.
+// takeDraft takes a draft in: its call is opened with the next commit, unless a budget forbids it or the
+// run is wanted to stop or to go slower.
 func (l *loop) takeDraft(d drafted) {
-	l.drafting--
 	f := d.flight
-	if d.ended != nil {
+	m := l.meters[f.item.Judge]
+	l.drafting--
+	m.drafts--
+	unread := d.ended != nil && d.ended.Class == assay.ClassAborted
+	switch {
+	case d.ended != nil && !(unread && l.halt.Load()):
 		l.end(result{f, *d.ended})
 		return
-	}
-	if l.halt.Load() {
+	case l.halt.Load() || l.inflight+len(l.opened) >= l.control.Concurrency:
 		l.putBack(f)
 		return
 	}
-	m := l.meters[f.item.Judge]
+	now := l.g.o.Now()
 	f.price = m.price(&l.g.o)
-	f.attempt.Reserved = worst(f.price, f.draft.Load)
-	if why := l.budget.promise(f.attempt.Reserved, l.control.Budget); why != nil {
-		f.attempt.Reserved = nil
-		l.tight = why
+	f.attempt.Reserved = f.price.Reservation(f.draft.Load.InputMost, f.draft.Load.OutputMost)
+	if no := l.budget.promise(now, f.attempt.Reserved, l.control.Budget); no != nil {
+		no.price, m.dear = f.price, no.amount
+		l.tight[f.item.Judge] = no
 		l.putBack(f)
 		return
 	}
 	f.attempt.Seen = f.draft.Seen.Hash
 	f.permit.Weigh(f.draft.Load.Input + m.output)
-	f.attempt.OpenedAt = l.g.o.Now()
+	f.attempt.OpenedAt = now
 	l.opened = append(l.opened, f)
 }
 
-// putBack returns a flight that has not left to the queue.
+// putBack returns a flight of which nothing was promised or stored to the queue.
 func (l *loop) putBack(f flight) {
-	l.budget.withdraw(f.attempt.Reserved)
 	l.land(f, nil)
 	f.item.Attempts--
 	l.queue.putBack(waiting{item: f.item, unreadable: f.unreadable, answered: f.answered, recall: f.recall, since: f.attempt.OpenedAt.Add(-f.attempt.Wait)})
@@ -124,10 +128,11 @@ func (l *loop) land(f flight, reply *judge.Reply) {
 	}
 }
 
-// question puts together what f's judge is asked, or says why it cannot be.
-func (l *loop) question(f *flight) (judge.Question, *judge.Reply) {
-	if err := l.recall(f); err != nil {
-		r := l.unread("read attempts", err)
+// question puts together what f's judge is asked, or says why it cannot be. It waits for room in memory
+// until ctx ends.
+func (l *loop) question(ctx context.Context, f *flight) (judge.Question, *judge.Reply) {
+	if err := l.recall(ctx, f); err != nil {
+		r := unread(ctx, "read attempts", err)
 		return judge.Question{}, &r
 	}
 	q := judge.Question{Repeat: f.item.Repeat, Unreadable: f.unreadable, Answered: f.answered}
@@ -135,8 +140,8 @@ func (l *loop) question(f *flight) (judge.Question, *judge.Reply) {
 		return q, nil
 	}
 	var err error
-	if q.Session, q.Content, f.release, err = l.g.read(l.calls, f.shelf, f.item.Content); err != nil {
-		r := l.noBody(err)
+	if q.Session, q.Content, f.release, err = l.g.read(ctx, f.shelf, f.item.Content); err != nil {
+		r := noBody(ctx, err)
 		return q, &r
 	}
 	if q.Session.Empty() {

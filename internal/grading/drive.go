@@ -182,8 +182,8 @@ func (r *run) fail(ctx context.Context, why assay.Reason, cause error) error {
 	return r.cancelIfRefused(ctx, err)
 }
 
-// carryOut does what was asked of a run of which nothing is in flight. done is false when nothing
-// was asked.
+// carryOut does what was asked of a run of which nothing is in flight. done is false when nothing was
+// asked, or what was asked for was taken back.
 func (r *run) carryOut(ctx context.Context, asked assay.RunControl) (done bool, err error) {
 	switch {
 	case asked.Cancel:
@@ -192,12 +192,18 @@ func (r *run) carryOut(ctx context.Context, asked assay.RunControl) (done bool, 
 		if err = r.endRest(ctx, assay.ItemAbandoned); err == nil {
 			err = r.move(ctx, engine.EventEnd, store.Change{Reason: assay.ReasonEnded, Sentence: engine.EndSentence, Partial: true})
 		}
+		return true, r.cancelIfRefused(ctx, err)
 	case asked.Pause:
-		err = r.move(ctx, engine.EventPause, store.Change{Reason: assay.ReasonAsked, Sentence: "somebody asked for it; `assay resume` goes on"})
-	default:
-		return false, nil
+		err = r.move(ctx, engine.EventPause, store.Change{Reason: assay.ReasonAsked, Sentence: "somebody asked for it; `assay resume` goes on", IfAsked: true})
+		if assay.CodeOf(err) != assay.CodeRefused {
+			return true, err
+		}
+		if asked, err = r.g.o.Store.Runs().Control(ctx, r.fence); err != nil || !asked.Cancel {
+			return false, err
+		}
+		return true, r.cancel(ctx)
 	}
-	return true, r.cancelIfRefused(ctx, err)
+	return false, nil
 }
 
 func (r *run) cancel(ctx context.Context) error {

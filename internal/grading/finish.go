@@ -3,122 +3,11 @@ package grading
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"assay/internal/assay"
 	"assay/internal/engine"
-	"assay/internal/judge"
 	"assay/internal/store"
 )
-
-// pausing is a cause that no retry helps against.
-type pausing struct {
-	reason   assay.Reason
-	sentence string
-	wake     time.Duration // 0: a person must resume
-}
-
-// streak tells a short disturbance from one that should pause the run.
-type streak struct {
-	unreachable      int
-	unreachableSince time.Time
-	limitedSince     time.Time
-}
-
-const (
-	unreachableCalls = 5 // in a row, and
-	unreachableFor   = 5 * time.Second
-	unreachableWake  = time.Minute
-	limitedFor       = 30 * time.Minute
-	limitedWake      = 15 * time.Minute
-	quotaWake        = time.Hour // where the provider does not say when its quota is back
-)
-
-// judgeOf looks at a reply for causes to pause. The first one found stays. Whether a model's endpoint
-// is there at all is for its limiter to say, who hears of all runs' calls (stuck).
-func (l *loop) judgeOf(judge int, reply judge.Reply, now time.Time) {
-	metered := judge < len(l.meters) && l.meters[judge] != nil
-	if reply.HTTPStatus != 0 && reply.Class != assay.ClassUnreachable {
-		l.streak.unreachable = 0 // somebody answers there
-	}
-	switch reply.Class {
-	case assay.ClassNone:
-		l.streak = streak{}
-	case assay.ClassUnreachable:
-		if metered {
-			return
-		}
-		if l.streak.unreachable++; l.streak.unreachable == 1 {
-			l.streak.unreachableSince = now
-		}
-		if l.streak.unreachable >= unreachableCalls && now.Sub(l.streak.unreachableSince) >= unreachableFor {
-			l.pause(assay.Reason(reply.Class), reply, unreachableWake)
-		}
-	case assay.ClassRateLimited:
-		if l.streak.limitedSince.IsZero() {
-			l.streak.limitedSince = now
-		}
-		if now.Sub(l.streak.limitedSince) >= limitedFor {
-			l.pause(assay.ReasonRateLimited, reply, limitedWake)
-		}
-	case assay.ClassQuota:
-		l.pause(assay.Reason(reply.Class), reply, max(reply.RetryAfter, quotaWake))
-	default:
-		if assay.Policies[reply.Class].Pauses {
-			l.pause(assay.Reason(reply.Class), reply, 0)
-		}
-	}
-}
-
-// stuck pauses a run of which nothing can happen until a budget is raised or a model takes calls again.
-// A wait of seconds is no reason: the run stays where it is.
-func (l *loop) stuck(now time.Time) {
-	if l.pausing != nil || l.used()+len(l.batch.Done) > 0 || l.halt.Load() || l.queue.soon(now.Add(unreachableWake)) {
-		return
-	}
-	if l.tight != nil {
-		l.pausing = l.tight
-		return
-	}
-	for i, m := range l.meters {
-		if m == nil || !l.queue.lane(i).closed {
-			continue
-		}
-		if why := m.holding(now); why != nil {
-			l.pausing = why
-			return
-		}
-	}
-}
-
-// granted is when the first model that takes no call now may take one again.
-func (l *loop) granted() (at time.Time, ok bool) {
-	for i, m := range l.meters {
-		if m == nil || !l.queue.lane(i).closed {
-			continue
-		}
-		if t, _ := m.share.Wait(); !t.IsZero() && (!ok || t.Before(at)) {
-			at, ok = t, true
-		}
-	}
-	return at, ok
-}
-
-func (l *loop) pause(reason assay.Reason, reply judge.Reply, wake time.Duration) {
-	if l.pausing == nil {
-		l.pausing = &pausing{reason, fmt.Sprintf("%s: %s", reply.Error, assay.Policies[reply.Class].Remedy), wake}
-	}
-}
-
-// sleepers pauses a run of which nothing can happen for longer than a rate limit is waited for: a run
-// that waits until tomorrow should say so, and needs no driver meanwhile.
-func (l *loop) sleepers(now time.Time) {
-	at, asleep := l.queue.asleep()
-	if l.pausing != nil || !asleep || l.used()+len(l.batch.Done) > 0 || at.Sub(now) < limitedFor {
-		return
-	}
-	l.pausing = &pausing{assay.ReasonRateLimited, fmt.Sprintf("the provider asked to wait until %s", at.UTC().Format("2006-01-02 15:04 UTC")), at.Sub(now)}
-}
 
 // finish decides what the run becomes when nothing is in flight. done is false when it goes on after
 // all: an ask was taken back, or rows hold items that the queue did not know.
@@ -130,6 +19,9 @@ func (l *loop) finish() (done bool, err error) {
 	}
 	if done, err := l.carryOut(ctx, l.control); done || err != nil {
 		return done, err
+	}
+	if asked(l.control) {
+		return false, l.survive(l.beat()) // it was taken back
 	}
 	if l.queue.empty() {
 		return l.complete(ctx)
@@ -144,11 +36,9 @@ func (l *loop) finish() (done bool, err error) {
 }
 
 func (l *loop) pauseRun(ctx context.Context) error {
-	now := l.g.o.Now()
 	c := store.Change{Reason: l.pausing.reason, Sentence: l.pausing.sentence}
-	if l.pausing.wake > 0 {
-		at := now.Add(l.pausing.wake)
-		c.WakeAt = &at
+	if !l.pausing.wake.IsZero() {
+		c.WakeAt = &l.pausing.wake
 	}
 	return l.cancelIfRefused(ctx, l.move(ctx, engine.EventPause, c))
 }

@@ -53,7 +53,7 @@ func TestWhatPauses(t *testing.T) {
 				if l.pausing != nil {
 					t.Errorf("pauses: %+v", l.pausing)
 				}
-			case l.pausing == nil || l.pausing.reason != c.reason || (l.pausing.wake > 0) != c.wakes || l.pausing.sentence == "":
+			case l.pausing == nil || l.pausing.reason != c.reason || l.pausing.wake.IsZero() == c.wakes || l.pausing.sentence == "":
 				t.Errorf("%+v, want %s (wakes by itself: %v)", l.pausing, c.reason, c.wakes)
 			}
 		})

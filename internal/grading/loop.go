@@ -15,7 +15,7 @@ const (
 	beatEvery  = 300 * time.Millisecond // how often the run's row is read and its heartbeat written
 	page       = 2048                   // pending items read at once
 	maxBatch   = 1024                   // attempts opened, and closed, in one transaction
-	gateRetry  = 20 * time.Millisecond
+	gateRetry  = 20 * time.Millisecond  // how often a call tries that waits for the gate or for the row
 	storeRetry = 200 * time.Millisecond
 	answers    = 1024 // ended calls that may wait to be collected
 )
@@ -29,14 +29,16 @@ type loop struct {
 	began     time.Time
 	graceEnds time.Time // set when stop ended
 
+	reading     context.Context // ends when no call is to leave: nothing need be read or rendered for one
+	stopReading context.CancelFunc
+
 	control  assay.RunControl
 	queue    queue
-	meters   []*meter // by judge; nil for those that call nobody
+	meters   []*meter // by judge; nil for those that call no provider
 	budget   *budget
-	tight    *pausing // the budget allows no further call until one in flight has ended
+	tight    []*refusal // by judge: the budget has no room for its next call
 	inflight int
 	drafting int      // flights whose prompt is being rendered
-	more     bool     // the last fill stopped at maxBatch
 	opened   []flight // in the batch that is being committed
 	batch    store.Batch
 	lastRow  time.Time // when the row was last read or written
@@ -63,6 +65,8 @@ func newLoop(ctx context.Context, r *run) (*loop, error) {
 		results: make(chan result, answers), aloneGate: make(chan error, 1),
 		drafts: make(chan drafted, answers), wake: make(chan struct{}, 1),
 	}
+	l.reading, l.stopReading = context.WithCancel(calls)
+	l.tight = make([]*refusal, len(r.judges))
 	l.queue.source = func(after int64, limit int) ([]assay.Item, error) {
 		return r.g.o.Store.Items().Pending(context.WithoutCancel(ctx), r.ID, after, limit)
 	}
@@ -82,14 +86,18 @@ func (l *loop) carry() error {
 	defer l.leaveMeters()
 	for {
 		l.collect()
-		l.sleepers(l.g.o.Now())
 		draining := l.observe()
+		more := false
 		if !draining {
-			if err := l.survive(l.fill()); err != nil {
+			var err error
+			if more, err = l.fill(); l.survive(err) != nil {
 				return l.give(err)
 			}
 		}
 		if err := l.commit(); err != nil {
+			return l.give(err)
+		}
+		if err := l.survive(l.look()); err != nil {
 			return l.give(err)
 		}
 		l.stuck(l.g.o.Now())
@@ -99,7 +107,7 @@ func (l *loop) carry() error {
 			}
 			continue
 		}
-		if !l.more {
+		if !more {
 			l.await()
 		}
 	}
@@ -124,106 +132,12 @@ func (l *loop) observe() (draining bool) {
 	if l.control.Now || (stopped && !time.Now().Before(l.graceEnds)) {
 		l.cut()
 	}
+	if draining {
+		l.stopReading()
+	} else if l.reading.Err() != nil {
+		l.reading, l.stopReading = context.WithCancel(l.calls) // what was asked for was taken back
+	}
 	return draining
-}
-
-// fill opens attempts for free slots; they leave after the commit.
-func (l *loop) fill() error {
-	if !l.failing.IsZero() {
-		return nil
-	}
-	now := l.g.o.Now()
-	l.more = false
-	l.lanes()
-	var group []flight
-	defer func() { l.drawUp(group) }()
-	for l.used()+len(group) < l.control.Concurrency && !l.heldAlone {
-		if l.more = len(l.opened)+len(group) >= maxBatch; l.more {
-			break
-		}
-		item, ok, err := l.queue.next(now)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		if !l.admit(item, now, false, &group) {
-			break
-		}
-	}
-	l.fillAlone(now, &group)
-	l.rest()
-	return nil
-}
-
-// lanes opens what can run: under a tight budget nothing that costs.
-func (l *loop) lanes() {
-	l.queue.reopen()
-	for i, m := range l.meters {
-		if m != nil && l.tight != nil {
-			l.queue.close(i)
-		}
-	}
-}
-
-// admit gives an item a slot, unless the process runs something alone (then it returns false) or the
-// item's model takes no call now (then its lane is closed).
-func (l *loop) admit(w waiting, now time.Time, alone bool, group *[]flight) bool {
-	f := l.begin(w, now, alone)
-	m := l.meters[w.item.Judge]
-	if m != nil {
-		permit, ok := m.share.TryTake(m.weight)
-		if !ok {
-			l.queue.putBack(w)
-			l.queue.close(w.item.Judge)
-			return true
-		}
-		f.permit = permit
-	}
-	if !alone && !l.g.o.Gate.TryEnter() {
-		if m != nil {
-			f.permit.Cancel()
-		}
-		l.queue.putBack(w)
-		return false
-	}
-	if m != nil {
-		*group = append(*group, f)
-	} else {
-		l.opened = append(l.opened, f)
-	}
-	return true
-}
-
-// fillAlone runs suspects one by one, after everything else, with nothing else in flight in the process.
-func (l *loop) fillAlone(now time.Time, group *[]flight) {
-	nothing := l.used()+len(*group) == 0
-	switch {
-	case l.heldAlone && nothing:
-		if item, ok := l.queue.nextAlone(); ok {
-			l.admit(item, now, true, group)
-		} else {
-			l.leaveAlone()
-		}
-	case !l.heldAlone && !l.wantAlone && nothing && l.queue.onlyAlone(now):
-		l.wantAlone = true
-		go func() { l.aloneGate <- l.g.o.Gate.Alone(l.calls) }()
-	}
-}
-
-func (l *loop) leaveAlone() {
-	if l.wantAlone {
-		l.cut() // a gate that is not ours yet must not be ours later
-		if <-l.aloneGate == nil {
-			l.g.o.Gate.LeaveAlone()
-		}
-		l.wantAlone = false
-	}
-	if l.heldAlone {
-		l.g.o.Gate.LeaveAlone()
-		l.heldAlone = false
-	}
 }
 
 // commit writes the batch under the fence, or only the heartbeat when there is nothing to write, and
@@ -255,20 +169,24 @@ func (l *loop) commit() error {
 		return l.survive(err)
 	}
 	l.know(control, before)
-	if len(l.batch.Done) > 0 {
-		l.tight = nil // what was set aside for them is free again
-	}
 	l.batch = store.Batch{Done: l.batch.Done[:0], Open: l.batch.Open[:0]}
+	l.leave()
+	return nil
+}
+
+// leave lets the calls leave that were opened, but for those that a concurrency or a budget that was
+// lowered meanwhile has no room for.
+func (l *loop) leave() {
+	over := l.budget.over(l.control.Budget)
 	for _, f := range l.opened {
-		if l.inflight++; l.inflight > control.Concurrency { // lowered meanwhile
+		if l.inflight++; over || l.inflight > l.control.Concurrency {
 			go l.keep(f)
 		} else {
-			go l.call(f)
+			go l.call(l.reading, f)
 		}
 	}
 	clear(l.opened)
 	l.opened = l.opened[:0]
-	return nil
 }
 
 func (l *loop) beat() error {
@@ -279,10 +197,17 @@ func (l *loop) beat() error {
 		return err
 	}
 	l.know(control, before)
-	if l.budget.due() {
-		return l.budget.look(context.WithoutCancel(l.stop))
-	}
 	return nil
+}
+
+// look reads the project's budget again when that is due.
+func (l *loop) look() error {
+	if !l.failing.IsZero() || !l.budget.due() {
+		return nil
+	}
+	err := l.budget.look(context.WithoutCancel(l.stop))
+	l.weighs.Store(l.budget.set(l.control.Budget))
+	return err
 }
 
 // know takes in what the row said. The row was ours at some time after before: counting from there
@@ -335,19 +260,34 @@ func (l *loop) await() {
 	}
 }
 
-// nap is how long nothing needs to be done.
+// nap is how long nothing needs to be done. While the store is away, the run drains or something runs
+// alone, nothing can start.
 func (l *loop) nap() time.Duration {
-	nap := beatEvery - time.Since(l.lastRow)
 	if !l.failing.IsZero() {
-		nap = storeRetry
+		return storeRetry
 	}
-	if l.used() < l.control.Concurrency {
+	nap := beatEvery - time.Since(l.lastRow)
+	if l.used() < l.control.Concurrency && !l.halt.Load() && !l.heldAlone {
+		now := l.g.o.Now()
 		if at, ok := l.queue.due(); ok {
-			nap = min(nap, max(at.Sub(l.g.o.Now()), gateRetry))
+			nap = min(nap, max(at.Sub(now), gateRetry))
 		}
 		if at, ok := l.granted(); ok {
-			nap = min(nap, at.Sub(l.g.o.Now()))
+			nap = min(nap, at.Sub(now))
 		}
 	}
 	return max(nap, time.Millisecond)
+}
+
+// granted is when the first model that takes no call now may take one again.
+func (l *loop) granted() (at time.Time, ok bool) {
+	for _, m := range l.meters {
+		if m == nil || !m.held {
+			continue
+		}
+		if t, _ := m.share.Wait(); !t.IsZero() && (!ok || t.Before(at)) {
+			at, ok = t, true
+		}
+	}
+	return at, ok
 }

@@ -1,6 +1,7 @@
 package grading
 
 import (
+	"fmt"
 	"time"
 
 	"assay/internal/assay"
@@ -16,6 +17,10 @@ type meter struct {
 	share  *limit.Share
 	weight int64 // tokens of a call, as the calls so far averaged
 	output int64 // of them the answer's
+
+	held   bool      // the model took no call when the loop went round last
+	drafts int       // flights whose prompt is being rendered
+	dear   assay.USD // what a call was refused for that a budget had no room for; 0: none was
 }
 
 // firstWeight is what a call is thought to weigh before one was seen.
@@ -62,14 +67,29 @@ func (l *loop) leaveMeters() {
 	}
 }
 
+// take asks m's model for a permit, and remembers when it gave none.
+func (m *meter) take() (limit.Permit, bool) {
+	permit, ok := m.share.TryTake(m.weight)
+	m.held = !ok
+	return permit, ok
+}
+
 // rest tells the limiters of judges that were not refused that nothing more is wanted for the moment: no
 // other run needs to keep them a turn.
 func (l *loop) rest() {
-	for i, m := range l.meters {
-		if m != nil && !l.queue.lane(i).closed {
+	for _, m := range l.meters {
+		if m != nil && !m.held {
 			m.share.Idle()
 		}
 	}
+}
+
+// price is what a judge's model costs now; nil is not known.
+func (l *loop) price(judge int) *assay.Price {
+	if m := l.meters[judge]; m != nil {
+		return m.price(&l.g.o)
+	}
+	return nil
 }
 
 // price is the model's price now; nil is not known.
@@ -125,14 +145,20 @@ func cost(f flight, r judge.Reply, free bool) *assay.USD {
 func (m *meter) holding(now time.Time) *pausing {
 	at, why := m.share.Wait()
 	if cause, message, _, probe, broken := m.model.Broken(); broken {
-		return &pausing{reason: brokenReason(cause), wake: max(probe.Sub(now), time.Second),
+		if !probe.After(now) {
+			return nil // one call is out to see whether it is up again
+		}
+		return &pausing{reason: brokenReason(cause), wake: probe,
 			sentence: message + ": " + assay.Policies[brokenClass(cause)].Remedy}
 	}
 	if at.Sub(now) < limitedFor {
 		return nil
 	}
-	return &pausing{reason: assay.ReasonRateLimited, wake: at.Sub(now),
-		sentence: "the provider asked to wait until " + at.UTC().Format("2006-01-02 15:04 UTC") + " (" + string(why) + ")"}
+	who := "the provider asked to wait"
+	if why != limit.ReasonRetryAfter && why != limit.ReasonRemaining {
+		who = "the model's limits leave no call"
+	}
+	return &pausing{reason: assay.ReasonRateLimited, wake: at, sentence: fmt.Sprintf("%s until %s (%s)", who, minute(at), why)}
 }
 
 func brokenClass(k limit.Kind) assay.Class {
@@ -152,21 +178,22 @@ func brokenReason(k limit.Kind) assay.Reason {
 	return assay.Reason(brokenClass(k))
 }
 
-// dearer says that a call's price changed since its reservation was stored: it is drawn up anew.
-func (l *loop) dearer(f *flight) bool {
+// reprice takes the price at which a call leaves, or says that the call must be drawn up anew: it could
+// cost more than was set aside for it.
+func (l *loop) reprice(f *flight) bool {
 	m := l.meters[f.item.Judge]
-	if m == nil || f.price == nil {
+	if m == nil {
+		return true
+	}
+	price := m.price(&l.g.o)
+	if f.attempt.Reserved == nil {
+		f.price = price
+		return !l.weighs.Load() || l.budget.unpriced
+	}
+	most := price.Reservation(f.draft.Load.InputMost, f.draft.Load.OutputMost)
+	if most == nil || *most > *f.attempt.Reserved {
 		return false
 	}
-	now := worst(m.price(&l.g.o), f.draft.Load)
-	return f.attempt.Reserved != nil && (now == nil || *now > *f.attempt.Reserved)
-}
-
-// worst is the most that a call can cost; nil where that is not known.
-func worst(p *assay.Price, load judge.Load) *assay.USD {
-	if p == nil || !p.Holds(load.InputMost) || load.OutputMost <= 0 {
-		return nil
-	}
-	most := p.Worst(load.InputMost, load.OutputMost)
-	return &most
+	f.price = price
+	return true
 }

@@ -36,7 +36,7 @@ type Options struct {
 // DefaultMemory is what sessions in hand may take together. One that is larger goes alone.
 const DefaultMemory = 512 << 20
 
-// Grader plans and drives grade and single runs. It implements engine.Planner and engine.Driver.
+// Grader plans and drives grade and single runs. It implements engine.Planner, engine.Driver and engine.Beginner.
 type Grader struct {
 	o       Options
 	reading chan struct{} // held while a body is read or unpacked
@@ -45,8 +45,9 @@ type Grader struct {
 }
 
 var (
-	_ engine.Planner = (*Grader)(nil)
-	_ engine.Driver  = (*Grader)(nil)
+	_ engine.Planner  = (*Grader)(nil)
+	_ engine.Driver   = (*Grader)(nil)
+	_ engine.Beginner = (*Grader)(nil)
 )
 
 // readers bounds how many bodies are read at once: unpacking is work for the processor, and hundreds
@@ -69,3 +70,7 @@ func New(o Options) *Grader {
 	}
 	return &Grader{o: o, reading: make(chan struct{}, readers), memory: semaphore.NewWeighted(o.Memory)}
 }
+
+// Begin is called when this process begins to own the database, before it drives: what it knew of the
+// money that was spent may be old by now.
+func (g *Grader) Begin() { g.purses.forget() }

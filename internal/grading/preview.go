@@ -8,6 +8,7 @@ import (
 	"assay/internal/assay"
 	"assay/internal/engine"
 	"assay/internal/judge"
+	"assay/internal/store"
 )
 
 // Preview draws the sample, looks up what would be reused and makes the prompts. It writes nothing.
@@ -71,13 +72,12 @@ func (g *Grader) previewCost(ctx context.Context, project assay.ProjectID, j ass
 		return nil, err
 	}
 	defer built.Close()
-	m, ok := built.(judge.Metered)
+	m, ok := judge.Safe(built).(judge.Metered)
 	if !ok || *calls == 0 {
 		return nil, nil
 	}
-	c := &engine.CostPreview{Model: m.Model(), Exact: true}
-	made, err := g.countPrompts(ctx, m, asked[:min(len(asked), previewPrompts)], c)
-	if err != nil {
+	c := counted{CostPreview: engine.CostPreview{Model: m.Model(), Exact: true}}
+	if err := g.countPrompts(ctx, m, asked[:min(len(asked), previewPrompts)], &c); err != nil {
 		return nil, err
 	}
 	typical, err := g.o.Store.Spending().Typical(ctx, project, v.ID)
@@ -87,25 +87,40 @@ func (g *Grader) previewCost(ctx context.Context, project assay.ProjectID, j ass
 	scaled := float64(*calls) / float64(max(c.Prompts, 1))
 	c.Input = int64(math.Ceil(float64(c.Input) * scaled))
 	c.Output = int64(math.Ceil(float64(c.Output) * scaled))
-	*calls = int64(math.Ceil(float64(made) * scaled))
+	c.most = int64(math.Ceil(float64(c.most) * scaled))
+	*calls = int64(math.Ceil(float64(c.calls) * scaled))
 	if typical.N > 0 {
 		seconds := typical.Seconds * math.Ceil(float64(*calls)/float64(concurrency))
 		c.Seconds = &seconds
 	}
-	if g.o.Price == nil {
-		return c, nil
+	if g.o.Price != nil {
+		c.Price = g.o.Price(m.Provider(), m.Model())
 	}
-	if c.Price = g.o.Price(m.Provider(), m.Model()); c.Price == nil {
-		return c, nil
+	if c.Price != nil && c.Price.Holds(c.longest) {
+		c.priced(*c.Price, typical, *calls)
 	}
-	c.Least = c.Price.Cost(assay.Usage{Known: true, Input: c.Input})
+	return &c.CostPreview, nil
+}
+
+// counted is what some prompts would take, added up.
+type counted struct {
+	engine.CostPreview
+	calls   int64
+	most    int64 // tokens of all prompts, at most
+	longest int64 // tokens of one prompt, at most
+}
+
+// priced says what all calls together would cost at a price that holds for each of them.
+func (c *counted) priced(p assay.Price, typical store.Typical, calls int64) {
+	p.UpTo = 0 // no call is as long as their sum
+	c.Least = p.Cost(assay.Usage{Known: true, Input: c.Input})
 	if c.Output > 0 {
-		c.Most = c.Price.Cost(assay.Usage{Known: true, Input: c.Input, Output: c.Output})
+		most := p.Worst(c.most, c.Output)
+		c.Most = &most
 	}
 	if typical.N > 0 {
-		c.Expected = c.Price.Cost(assay.Usage{Known: true, Input: c.Input, Output: int64(typical.Output * float64(*calls))})
+		c.Expected = p.Cost(assay.Usage{Known: true, Input: c.Input, Output: int64(typical.Output * float64(calls))})
 	}
-	return c, nil
 }
 
 // callsFor is how many calls an item takes whose first is d: a judge of turns asks about some at a time.
@@ -116,8 +131,8 @@ func callsFor(d judge.Draft) int64 {
 	return 1 + int64((d.Left+d.Asked-1)/d.Asked)
 }
 
-// countPrompts adds up the prompts for some picks, and says how many calls they take.
-func (g *Grader) countPrompts(ctx context.Context, m judge.Metered, picks []pick, c *engine.CostPreview) (made int64, err error) {
+// countPrompts adds up the prompts for some picks.
+func (g *Grader) countPrompts(ctx context.Context, m judge.Metered, picks []pick, c *counted) error {
 	keys := make([]assay.ContentKey, len(picks))
 	for i, p := range picks {
 		keys[i] = p.content
@@ -125,32 +140,34 @@ func (g *Grader) countPrompts(ctx context.Context, m judge.Metered, picks []pick
 	s := g.newShelf(ctx, keys)
 	for _, p := range picks {
 		session, hash, release, err := g.read(ctx, s, p.content)
-		switch {
-		case assay.CodeOf(err) == assay.CodeNotFound && ctx.Err() == nil:
-			c.Prompts++ // its body was erased: it ends without a call
-			continue
-		case err != nil:
-			return 0, err
-		}
-		d := m.Draft(judge.Question{Session: session, Content: hash})
-		c.Prompts++
-		if d.Ended != nil {
-			if d.Ended.Class == assay.ClassContextTooLong {
-				c.TooLong++
+		if err == nil {
+			if !session.Empty() {
+				c.add(m.Draft(judge.Question{Session: session, Content: hash}))
 			}
 			release()
-			continue
+		} else if again := noBody(ctx, err).Class == assay.ClassAborted; again {
+			return err
 		}
-		calls, input, exact := callsFor(d), d.Load.Input, false
-		if d.Load.Count != nil {
-			input, _, exact = d.Load.Count()
-		}
-		made += calls
-		c.Input, c.Output, c.Exact = c.Input+calls*input, c.Output+calls*d.Load.OutputMost, c.Exact && exact
-		if d.Seen.Cut {
-			c.Cut++
-		}
-		release()
+		c.Prompts++
 	}
-	return made, nil
+	return nil
+}
+
+func (c *counted) add(d judge.Draft) {
+	if d.Ended != nil {
+		if d.Ended.Class == assay.ClassContextTooLong {
+			c.TooLong++
+		}
+		return
+	}
+	calls, input, most, exact := callsFor(d), d.Load.Input, d.Load.InputMost, false
+	if d.Load.Count != nil {
+		input, most, exact = d.Load.Count()
+	}
+	c.calls += calls
+	c.Input, c.Output, c.Exact = c.Input+calls*input, c.Output+calls*d.Load.OutputMost, c.Exact && exact
+	c.most, c.longest = c.most+calls*most, max(c.longest, most)
+	if d.Seen.Cut {
+		c.Cut++
+	}
 }

@@ -3,6 +3,7 @@ package grading
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -14,32 +15,58 @@ import (
 //
 // Rows are the truth (assay.Attempt.Charge): base is their sum when the purse was opened, carried on by
 // what this process commits; pending is what was promised to calls whose rows are not committed yet. The
-// owner of a database is the only process that lets calls leave, so that nobody else spends beside it;
-// what an owner before it left open is in the rows at its worst case.
+// owner of a database is the only process that lets calls leave, so that nobody else spends beside it
+// until another owns it (Grader.Begin); what an owner before it left open is in the rows at its worst case.
 type purse struct {
 	storing sync.RWMutex // read-held from a commit until its rows are in base; held while base is read
 
-	mu       sync.Mutex
-	month    span // zero for a run's
-	base     assay.USD
-	pending  assay.USD
-	unpriced int64 // attempts of which nobody knows what they cost
+	mu      sync.Mutex
+	month   span // zero for a run's
+	base    assay.USD
+	pending assay.USD
+	flying  assay.USD // part of base: set aside for calls of this process that have not ended
 }
 
-// span is [from, to).
+// span is [from, to); the zero span is all time.
 type span struct{ from, to time.Time }
 
 func (s span) has(t time.Time) bool { return s.to.IsZero() || !t.Before(s.from) && t.Before(s.to) }
 
-// promise sets an amount aside for a call, unless that could cross the limit; nil limits nothing.
-func (p *purse) promise(amount assay.USD, limit *assay.USD) bool {
+// promise sets an amount aside for a call that is opened at a time, unless that could cross the limit.
+func (p *purse) promise(at time.Time, amount assay.USD, limit *assay.USD) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if limit != nil && (p.base > *limit || p.pending > *limit-p.base || amount > *limit-p.base-p.pending) {
+	if amount > p.left(at, limit, p.pending) {
 		return false
 	}
 	p.pending += amount
 	return true
+}
+
+// left is what a limit leaves beside base and an amount; nil limits nothing. Of another month than the
+// purse's nothing is known.
+func (p *purse) left(at time.Time, limit *assay.USD, beside assay.USD) assay.USD {
+	switch {
+	case limit == nil:
+		return math.MaxInt64
+	case !p.month.has(at):
+		return -1
+	}
+	return *limit - p.base - beside
+}
+
+// room is what may be promised now, and hope what may be once the calls in flight have ended and cost
+// nothing.
+func (p *purse) room(at time.Time, limit *assay.USD) assay.USD {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left(at, limit, p.pending)
+}
+
+func (p *purse) hope(at time.Time, limit *assay.USD) assay.USD {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left(at, limit, -p.flying)
 }
 
 // withdraw takes a promise back.
@@ -56,19 +83,29 @@ func (p *purse) stored(b store.Batch) {
 	for i := range b.Open {
 		if a := &b.Open[i]; a.Reserved != nil {
 			p.pending -= *a.Reserved
+			p.flying += *a.Reserved
 			p.count(a, *a.Reserved)
 		}
 	}
 	for i := range b.Done {
 		a := &b.Done[i].Attempt
-		charge, known := a.Charge()
-		if !known {
-			p.unpriced++
-		}
+		charge, _ := a.Charge()
 		if a.Reserved != nil {
+			p.flying -= *a.Reserved
 			charge -= *a.Reserved
 		}
 		p.count(a, charge)
+	}
+}
+
+// lost takes in that calls ended of which nothing was stored: they stay counted at their worst case.
+func (p *purse) lost(done []store.Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range done {
+		if r := done[i].Attempt.Reserved; r != nil {
+			p.flying -= *r
+		}
 	}
 }
 
@@ -85,25 +122,38 @@ func (p *purse) spent() assay.USD {
 	return p.base + p.pending
 }
 
+// over says that more is gone than a limit that was lowered since.
+func (p *purse) over(limit *assay.USD) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return limit != nil && p.base > *limit
+}
+
+func (p *purse) spans() span {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.month
+}
+
 // load reads the month's rows. Nothing is committed meanwhile.
 func (p *purse) load(ctx context.Context, s store.Store, project assay.ProjectID, month span) error {
 	p.storing.Lock()
 	defer p.storing.Unlock()
-	charged, unpriced, err := s.Spending().Charged(ctx, project, month.from, month.to)
+	charged, _, err := s.Spending().Charged(ctx, project, month.from, month.to)
 	if err != nil {
 		return fmt.Errorf("sum the month's spend: %w", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.month, p.base, p.unpriced = month, charged, unpriced
+	p.month, p.base = month, charged
 	return nil
 }
 
-// monthOf is the calendar month of t in zone.
+// monthOf is the calendar month of t in zone. Its ends are in UTC, so that equal spans are ==.
 func monthOf(t time.Time, zone *time.Location) span {
 	y, m, _ := t.In(zone).Date()
 	from := time.Date(y, m, 1, 0, 0, 0, 0, zone)
-	return span{from, from.AddDate(0, 1, 0)}
+	return span{from.UTC(), from.AddDate(0, 1, 0).UTC()}
 }
 
 // purses are those of the projects whose runs this process drives.
@@ -122,4 +172,11 @@ func (p *purses) purse(id assay.ProjectID) *purse {
 		p.of[id] = &purse{}
 	}
 	return p.of[id]
+}
+
+// forget makes every month be summed anew.
+func (p *purses) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.of = nil
 }

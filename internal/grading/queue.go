@@ -31,10 +31,37 @@ type queue struct {
 	suspects []waiting
 }
 
-// lane holds the ready items of one judge. A closed one gives none: its model takes no call just now.
+// lane holds the ready items of one judge, in the order in which they go: those that were put back, those
+// that have waited for a time, those that were read. A closed one gives none: its model takes no call just
+// now, or a budget has no room for one.
 type lane struct {
+	back   []waiting // last in, first out
+	ripe   []waiting
 	items  []waiting
 	closed bool
+}
+
+func (l *lane) first() (w *waiting, ok bool) {
+	switch {
+	case len(l.back) > 0:
+		return &l.back[len(l.back)-1], true
+	case len(l.ripe) > 0:
+		return &l.ripe[0], true
+	case len(l.items) > 0:
+		return &l.items[0], true
+	}
+	return nil, false
+}
+
+func (l *lane) drop() {
+	switch {
+	case len(l.back) > 0:
+		l.back = l.back[:len(l.back)-1]
+	case len(l.ripe) > 0:
+		l.ripe = l.ripe[1:]
+	default:
+		l.items = l.items[1:]
+	}
 }
 
 // ahead is how many ready items may be held back by closed lanes while others go on.
@@ -42,18 +69,12 @@ const ahead = 4 * page
 
 // next takes an item that may run now, of a judge whose lane is open.
 func (q *queue) next(now time.Time) (waiting, bool, error) {
+	q.ripen(now)
 	for {
-		if len(q.later) > 0 && !q.later[0].at().After(now) {
-			w := heap.Pop(&q.later).(waiting)
-			if w.item.Crashes < assay.CrashesAlone {
-				return w, true, nil
-			}
-			q.suspect(w)
-			continue
-		}
 		if l := q.open(); l != nil {
-			w := l.items[0]
-			l.items = l.items[1:]
+			first, _ := l.first()
+			w := *first
+			l.drop()
 			q.ready--
 			return w, true, nil
 		}
@@ -63,6 +84,20 @@ func (q *queue) next(now time.Time) (waiting, bool, error) {
 		if err := q.readPage(now); err != nil {
 			return waiting{}, false, err
 		}
+	}
+}
+
+// ripen files the items whose time has come.
+func (q *queue) ripen(now time.Time) {
+	for len(q.later) > 0 && !q.later[0].at().After(now) {
+		w := heap.Pop(&q.later).(waiting)
+		if w.item.Crashes >= assay.CrashesAlone {
+			q.suspect(w)
+			continue
+		}
+		l := q.lane(w.item.Judge)
+		l.ripe = append(l.ripe, w)
+		q.ready++
 	}
 }
 
@@ -100,7 +135,7 @@ func (q *queue) putBack(w waiting) {
 		return
 	}
 	l := q.lane(w.item.Judge)
-	l.items = slices.Insert(l.items, 0, w)
+	l.back = append(l.back, w)
 	q.ready++
 }
 
@@ -112,14 +147,18 @@ func (q *queue) lane(judge int) *lane {
 }
 
 // open is the open lane whose first item comes first, or nil.
-func (q *queue) open() (first *lane) {
+func (q *queue) open() (lane *lane) {
+	var least int64
 	for i := range q.lanes {
 		l := &q.lanes[i]
-		if !l.closed && len(l.items) > 0 && (first == nil || l.items[0].item.Seq < first.items[0].item.Seq) {
-			first = l
+		if l.closed {
+			continue
+		}
+		if w, ok := l.first(); ok && (lane == nil || w.item.Seq < least) {
+			lane, least = l, w.item.Seq
 		}
 	}
-	return first
+	return lane
 }
 
 // shut says that every lane is closed, so that reading further would find nothing that may run.
@@ -165,22 +204,19 @@ func (q *queue) onlyAlone(now time.Time) bool {
 	return q.read && q.ready == 0 && q.suspected() && (len(q.later) == 0 || q.later[0].at().After(now))
 }
 
-func (q *queue) empty() bool {
-	return q.read && q.ready == 0 && len(q.later) == 0 && len(q.suspects) == 0
+// suspected says that a suspect of an open lane waits to run alone.
+func (q *queue) suspected() bool {
+	return slices.ContainsFunc(q.suspects, func(w waiting) bool { return !q.lane(w.item.Judge).closed })
 }
 
-// asleep says that every item waits for a time, and when the first may run.
-func (q *queue) asleep() (time.Time, bool) {
-	if !q.read || q.ready+len(q.suspects) > 0 || len(q.later) == 0 {
-		return time.Time{}, false
-	}
-	return q.later[0].at(), true
+func (q *queue) empty() bool {
+	return q.read && q.ready == 0 && len(q.later) == 0 && len(q.suspects) == 0
 }
 
 // due is when the next item of an open lane may run: the zero time is now.
 func (q *queue) due() (time.Time, bool) {
 	switch {
-	case q.open() != nil || q.suspected():
+	case q.open() != nil:
 		return time.Time{}, true
 	case len(q.later) > 0:
 		return q.later[0].at(), true
@@ -188,15 +224,20 @@ func (q *queue) due() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// soon says that an item may run before t by what the queue knows: it is of an open lane, or one that
-// waits for a time.
+// soon says that an item of an open lane may run before t by what the queue knows.
 func (q *queue) soon(t time.Time) bool {
-	return q.open() != nil || q.suspected() || len(q.later) > 0 && q.later[0].at().Before(t)
+	at, ok := q.wakes()
+	return q.open() != nil || q.suspected() || ok && at.Before(t)
 }
 
-// suspected says that a suspect of an open lane waits to run alone.
-func (q *queue) suspected() bool {
-	return slices.ContainsFunc(q.suspects, func(w waiting) bool { return !q.lane(w.item.Judge).closed })
+// wakes is the first time that an item of an open lane waits for.
+func (q *queue) wakes() (at time.Time, ok bool) {
+	for _, w := range q.later {
+		if !q.lane(w.item.Judge).closed && (!ok || w.at().Before(at)) {
+			at, ok = w.at(), true
+		}
+	}
+	return at, ok
 }
 
 // later is a heap of items that wait for a time.

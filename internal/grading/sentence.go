@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"assay/internal/assay"
 )
@@ -19,3 +20,5 @@ func classes(c assay.Counts) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

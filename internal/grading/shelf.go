@@ -83,7 +83,7 @@ func (l *loop) shelve(flights []flight) {
 	if len(keys) == 0 {
 		return
 	}
-	s := l.g.newShelf(l.calls, keys)
+	s := l.g.newShelf(l.reading, keys)
 	for i := range flights {
 		if f := &flights[i]; f.shelf == nil && f.draft.Send == nil {
 			f.shelf = s

@@ -53,6 +53,8 @@ type Change struct {
 	Sentence string
 	Partial  bool
 	WakeAt   *time.Time // stored unless a person asked for a pause; nil clears
+	// IfAsked refuses a pause that was taken back meanwhile.
+	IfAsked bool
 	// ClearPause drops a pause request: set by resume.
 	ClearPause bool
 	// ClearWaits lets items that wait for a time go at once: set when a person resumes.
@@ -70,6 +72,8 @@ func (c Change) Allows(run assay.Run) error {
 		return Refuse(run, "it has ended and never changes again")
 	case !slices.Contains(c.From, run.State):
 		return Refuse(run, "it cannot become "+string(c.To)+" from there")
+	case c.IfAsked && run.PauseRequestedAt == nil:
+		return Refuse(run, "the pause that was asked for was taken back")
 	case run.CancelRequestedAt != nil && (c.To == assay.RunPaused || (c.To.Terminal() && c.To != assay.RunCancelled)):
 		return Refuse(run, "a cancel was asked for, so it cannot become "+string(c.To))
 	}

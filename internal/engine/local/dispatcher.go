@@ -45,7 +45,7 @@ type Dispatcher struct {
 	group sync.WaitGroup
 }
 
-// New makes a Dispatcher; it does nothing before Run.
+// New makes a Dispatcher for one ownership; it does nothing before Run.
 func New(o Options) *Dispatcher {
 	if o.Poll == 0 {
 		o.Poll = 250 * time.Millisecond
@@ -71,6 +71,11 @@ func (d *Dispatcher) Wake() {
 // of single runs are stored with them or logged, and tried again.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	defer d.group.Wait()
+	for _, driver := range d.o.Drivers {
+		if b, ok := driver.(engine.Beginner); ok {
+			b.Begin()
+		}
+	}
 	tick := time.NewTicker(d.o.Poll)
 	defer tick.Stop()
 	for {
@@ -136,8 +141,18 @@ func (d *Dispatcher) takeUp(ctx context.Context, run assay.Run, dead bool) error
 	if driver == nil {
 		return assay.Errorf(assay.CodeInternal, "no driver for runs of kind %s in this process", run.Kind)
 	}
-	why := run.Reason // it waited
-	run, err := d.o.Store.Runs().TakeUp(ctx, run.ID, run.Epoch, dead, d.o.Now())
+	// It may have changed since it was listed: a driver of ours paused it and a person resumed it, which
+	// is no death. What nobody drives changes by itself no more.
+	now, err := d.o.Store.Runs().Get(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	if now.State != run.State || now.Epoch != run.Epoch {
+		d.Wake()
+		return nil
+	}
+	why := now.Reason // it waited
+	run, err = d.o.Store.Runs().TakeUp(ctx, run.ID, run.Epoch, dead, d.o.Now())
 	if err != nil {
 		return err
 	}

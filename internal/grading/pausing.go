@@ -1,0 +1,117 @@
+package grading
+
+import (
+	"fmt"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/judge"
+)
+
+// pausing is a cause that no retry helps against.
+type pausing struct {
+	reason   assay.Reason
+	sentence string
+	wake     time.Time // zero: a person must resume
+}
+
+// sooner is the one of two causes that ends first; nil is none.
+func sooner(a, b *pausing) *pausing {
+	if a == nil || b != nil && !b.wake.IsZero() && (a.wake.IsZero() || b.wake.Before(a.wake)) {
+		return b
+	}
+	return a
+}
+
+// streak tells a short disturbance from one that should pause the run.
+type streak struct {
+	unreachable      int
+	unreachableSince time.Time
+	limitedSince     time.Time
+}
+
+const (
+	unreachableCalls = 5 // in a row, and
+	unreachableFor   = 5 * time.Second
+	unreachableWake  = time.Minute
+	limitedFor       = 30 * time.Minute
+	limitedWake      = 15 * time.Minute
+	quotaWake        = time.Hour // where the provider does not say when its quota is back
+)
+
+// judgeOf looks at a reply for causes to pause. The first one found stays. Whether a model's endpoint
+// is there at all is for its limiter to say, who hears of all runs' calls (stuck).
+func (l *loop) judgeOf(judge int, reply judge.Reply, now time.Time) {
+	metered := judge < len(l.meters) && l.meters[judge] != nil
+	if reply.HTTPStatus != 0 && reply.Class != assay.ClassUnreachable {
+		l.streak.unreachable = 0 // somebody answers there
+	}
+	switch reply.Class {
+	case assay.ClassNone:
+		l.streak = streak{}
+	case assay.ClassUnreachable:
+		if metered {
+			return
+		}
+		if l.streak.unreachable++; l.streak.unreachable == 1 {
+			l.streak.unreachableSince = now
+		}
+		if l.streak.unreachable >= unreachableCalls && now.Sub(l.streak.unreachableSince) >= unreachableFor {
+			l.pause(assay.Reason(reply.Class), reply, now.Add(unreachableWake))
+		}
+	case assay.ClassRateLimited:
+		if l.streak.limitedSince.IsZero() {
+			l.streak.limitedSince = now
+		}
+		if now.Sub(l.streak.limitedSince) >= limitedFor {
+			l.pause(assay.ReasonRateLimited, reply, now.Add(limitedWake))
+		}
+	case assay.ClassQuota:
+		l.pause(assay.Reason(reply.Class), reply, now.Add(max(reply.RetryAfter, quotaWake)))
+	default:
+		if assay.Policies[reply.Class].Pauses {
+			l.pause(assay.Reason(reply.Class), reply, time.Time{})
+		}
+	}
+}
+
+func (l *loop) pause(reason assay.Reason, reply judge.Reply, wake time.Time) {
+	if l.pausing == nil {
+		l.pausing = &pausing{reason, fmt.Sprintf("%s: %s", reply.Error, assay.Policies[reply.Class].Remedy), wake}
+	}
+}
+
+// stuck pauses a run of which nothing can happen for long: until a budget is raised, or a model takes
+// calls again, or what its items wait for has come, whichever is first. Until then it needs no driver,
+// and should not look alive.
+func (l *loop) stuck(now time.Time) {
+	if l.pausing != nil || !l.failing.IsZero() || l.used()+len(l.batch.Done) > 0 || l.halt.Load() || l.queue.soon(now.Add(limitedFor)) {
+		return
+	}
+	var why *pausing
+	for i := range l.judges {
+		if !l.queue.lane(i).closed {
+			continue
+		}
+		w := l.holds(i, now)
+		if w == nil {
+			return // it goes on before long
+		}
+		why = sooner(why, w)
+	}
+	if at, ok := l.queue.wakes(); ok {
+		why = sooner(why, &pausing{assay.ReasonRateLimited, "the provider asked to wait until " + minute(at), at})
+	}
+	l.pausing = why
+}
+
+// holds says why a judge's items wait, as a cause to pause; nil when they do not wait long.
+func (l *loop) holds(judge int, now time.Time) *pausing {
+	if no := l.tight[judge]; no != nil {
+		if l.budget.hopes(no, l.control.Budget) {
+			return nil
+		}
+		return no.why
+	}
+	return l.meters[judge].holding(now)
+}
