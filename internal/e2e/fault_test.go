@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -58,55 +57,6 @@ func TestEveryFaultEndsInItsClass(t *testing.T) {
 	})
 }
 
-// 429 with Retry-After 2 on the first two calls of every tenth session: no earlier call for that
-// item, the others go on meanwhile, everything is graded in the end.
-func TestRetryAfter(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		const items = 100
-		var mu sync.Mutex
-		calls := map[int][]time.Time{}
-		var othersDone time.Time
-		others := 0
-		w.model.SetScript(func(r *llmtest.Request) llmtest.Step {
-			mu.Lock()
-			defer mu.Unlock()
-			n := ticketOf(r)
-			calls[n] = append(calls[n], time.Now())
-			if n%10 == 0 && len(calls[n]) <= 2 {
-				return llmtest.RateLimited(2 * time.Second)
-			}
-			if n%10 != 0 {
-				if others++; others == items-items/10 {
-					othersDone = time.Now()
-				}
-			}
-			return passing(r)
-		})
-		w.ok("import", w.sessions(items))
-		w.ok("judge", "apply", w.judge("j"))
-		began := time.Now()
-		w.ok("grade", "--judge", "j", "--concurrency", "5")
-		v := w.view("r1")
-		if v.Counts.Graded != items || v.Counts.ByClass[assay.ClassRateLimited] != 0 {
-			t.Errorf("%+v", v.Counts)
-		}
-		// Every answer of the scripted model reports 16 cached and 4 reasoning tokens, a 429 none.
-		if u := v.Spend.Usage; v.Spend.Attempts != int64(w.model.Count()) || u.Cached != 16*items || u.Reasoning != 4*items || u.Input <= u.Cached || u.Output <= u.Reasoning {
-			t.Errorf("%+v for %d requests", v.Spend, w.model.Count())
-		}
-		for n, at := range calls {
-			for i := 1; i < len(at); i++ {
-				if gap := at[i].Sub(at[i-1]); gap < 2*time.Second {
-					t.Errorf("session %d was asked again %s after a 429 that asked for 2 s", n, gap)
-				}
-			}
-		}
-		if took := othersDone.Sub(began); took > 2*time.Second {
-			t.Errorf("the others waited: %s", took)
-		}
-	})
-}
-
 // An item that waits is listed with its cause and until when.
 func TestWaitingItemsSayWhy(t *testing.T) {
 	w := newWorld(t, "")
@@ -131,10 +81,13 @@ func TestQuotaPauses(t *testing.T) {
 		w.model.SetScript(llmtest.Always(llmtest.Quota()))
 		w.ok("import", w.sessions(100))
 		w.ok("judge", "apply", w.judge("j"))
-		if r := w.run("grade", "--judge", "j", "--concurrency", "7"); r.code != 1 || !strings.Contains(r.err, "assay resume r1") {
-			t.Errorf("exit %d: %s", r.code, r.err)
-		}
+		grade := w.start("grade", "--judge", "j", "--concurrency", "7")
+		eventually(t, 10*time.Second, "the run is accepted", func() bool { return strings.Contains(grade.err.String(), "r1") })
+		eventually(t, 20*time.Second, "the run pauses", func() bool { return w.view("r1").State == assay.RunPaused })
 		v := w.view("r1")
+		if v.WakeAt == nil || time.Until(*v.WakeAt) < 50*time.Minute {
+			t.Errorf("it wakes at %v", v.WakeAt)
+		}
 		if v.State != assay.RunPaused || v.Reason != assay.Reason(assay.ClassQuota) || v.Counts.Pending != 100 || w.model.Count() > 7 {
 			t.Errorf("%s %s after %d calls: %+v", v.State, v.Reason, w.model.Count(), v.Counts)
 		}
@@ -142,7 +95,10 @@ func TestQuotaPauses(t *testing.T) {
 			t.Errorf("a second grade: exit %d: %s", r.code, r.err)
 		}
 		w.model.SetScript(passing)
-		w.ok("resume", "r1")
+		w.ok("resume", "r1", "--detach")
+		if code := grade.wait(20 * time.Second); code != 0 {
+			t.Errorf("grade ended with %d: %s", code, grade.err)
+		}
 		if v := w.view("r1"); v.State != assay.RunCompleted || v.Counts.Graded != 100 {
 			t.Errorf("%s %+v", v.State, v.Counts)
 		}

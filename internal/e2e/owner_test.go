@@ -108,19 +108,3 @@ func TestOnDemandBesideARun(t *testing.T) {
 		}
 	})
 }
-
-// A paused run that hangs on a dead endpoint says so, and resumes once something answers.
-func TestEndpointUnreachable(t *testing.T) {
-	w := newWorld(t, "")
-	w.ok("import", w.sessions(20))
-	file := w.judge("j")
-	w.ok("judge", "apply", file)
-	w.model.Close()
-	r := w.start("grade", "--judge", "j")
-	eventually(t, 10*time.Second, "the run is accepted", func() bool { return strings.Contains(r.err.String(), "r1") })
-	eventually(t, 30*time.Second, "the run pauses", func() bool { return w.view("r1").State == assay.RunPaused })
-	if v := w.view("r1"); v.Reason != assay.Reason(assay.ClassUnreachable) || v.Counts.Pending != 20 || v.WakeAt == nil {
-		t.Errorf("%s: %s %+v", v.Reason, v.Sentence, v.Counts)
-	}
-	r.kill()
-}

@@ -33,7 +33,11 @@ func TestEveryFaultOfEveryProviderOnce(t *testing.T) {
 	}
 	w.ok("import", w.sessions(1))
 	c, p := w.serve()
-	defer func() { t.Log(p.err) }()
+	defer func() {
+		if log := p.err.String(); strings.Contains(log, "level=WARN") || strings.Contains(log, "level=ERROR") || strings.Contains(log, "after_death=true") {
+			t.Errorf("the server is not at ease: %s", log)
+		}
+	}()
 	var all sync.WaitGroup
 	defer all.Wait()
 	for _, p := range provider.Profiles() {

@@ -32,7 +32,7 @@ func (w *world) serve() (*client.Client, *process) {
 	return c, p
 }
 
-// calls are all attempts of a run, by item.
+// calls are the calls that were made for the items of a run, by item.
 func (w *world) calls(c *client.Client, run assay.RunID) map[int64]api.ItemCalls {
 	w.t.Helper()
 	all := map[int64]api.ItemCalls{}
@@ -60,6 +60,16 @@ func attempts(calls map[int64]api.ItemCalls) (all []assay.Attempt) {
 	}
 	slices.SortFunc(all, func(a, b assay.Attempt) int { return a.OpenedAt.Compare(b.OpenedAt) })
 	return all
+}
+
+// slowly is eventually for what takes a process to find out.
+func slowly(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(within); !ok(); <-time.After(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %s", what, within)
+		}
+	}
 }
 
 // must is for answers that a test cannot go on without.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,6 +39,11 @@ func (b building) Run() int {
 	build := exec.Command("go", "build", "-o", binary, "assay/cmd/assay")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build assay: %v\n%s", err, out)
+		return 1
+	}
+	// Those that run beside others mostly wait.
+	if err := flag.Set("test.parallel", "5"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return b.m.Run()
@@ -107,6 +113,12 @@ func (w *world) sessions(n int) string {
 // judge writes a judge that asks the scripted model; settings are more lines of its llm block.
 func (w *world) judge(name string, settings ...string) string {
 	w.t.Helper()
+	return w.judgeAt(name, w.model.BaseURL, settings...)
+}
+
+// judgeAt writes one that asks a model elsewhere.
+func (w *world) judgeAt(name, base string, settings ...string) string {
+	w.t.Helper()
 	yaml := fmt.Sprintf(`name: %s
 kind: llm
 criteria:
@@ -117,7 +129,7 @@ llm:
   base_url: %s
   model: test-2026-01-01
   %s
-`, name, w.model.BaseURL, strings.Join(settings, "\n  "))
+`, name, base, strings.Join(settings, "\n  "))
 	file := filepath.Join(w.t.TempDir(), name+".yaml")
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 		w.t.Fatal(err)

@@ -34,7 +34,8 @@
 //	                     explains: the interval
 //	                     starts anew
 //
-// All 429s of calls that left before the cut are one episode. Growth is by time, and only while the
+// All 429s of calls that left before the cut are one episode. One in which nothing was accepted teaches
+// no ceiling: it halves the rate, and calls that are accepted after it double it again. Growth is by time, and only while the
 // limiter is what bounds. Failures that are no 429 change neither.
 //
 // # The breaker

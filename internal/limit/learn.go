@@ -26,6 +26,7 @@ func (l *Limiter) learn(t *ticket, o Outcome, now time.Time) {
 	switch o.Kind {
 	case Answered:
 		l.openBySuccess(now)
+		l.recover(t)
 	case Limited:
 		l.limited++
 		if s := l.history.at(t.slot); s != nil {
@@ -62,13 +63,22 @@ func (l *Limiter) openBySuccess(now time.Time) {
 func (l *Limiter) shrink(t *ticket, now time.Time) {
 	last := l.cut.slot
 	again := l.again(now)
-	l.episodes++
+	if l.episodes++; l.episodes == 1 {
+		l.first = now
+	}
 	l.epoch++
 	l.cut.rate = math.Inf(1)
 	if l.requests.rate > 0 {
 		l.cut.rate = l.requests.rate
 	}
 	l.cut.from, l.cut.to, l.cut.slot = l.lookBack(t.slot, last), t.slot, l.history.last
+	if l.allRefused(now) {
+		l.backOff(now)
+		l.capWindow(t)
+		l.requests.level = min(l.requests.level, 0) - 1
+		return
+	}
+	l.blind = false
 	upper, lower, sure := l.estimate(now)
 
 	if t.full && !t.paced && l.episodes > 1 {
@@ -79,6 +89,37 @@ func (l *Limiter) shrink(t *ticket, now time.Time) {
 	}
 	l.retune()
 	l.requests.level = min(l.requests.level, 0) - 1
+}
+
+// allRefused says that no call of the episode was accepted: it tells that the provider takes none now, and
+// nothing of how many it takes when it does.
+func (l *Limiter) allRefused(now time.Time) bool {
+	left, limited, _, _ := l.history.between(l.cut.from, min(l.cut.to, l.cut.slot), now)
+	return limited > 0 && limited >= left
+}
+
+// backOff halves the rate for each such episode. A ceiling made of nothing accepted would hold the calls
+// at next to nothing long after the provider takes them again.
+func (l *Limiter) backOff(now time.Time) {
+	half := l.cut.rate / 2
+	if math.IsInf(half, 1) {
+		half = 1
+	}
+	l.blind = true
+	l.rate.value, l.rate.ceiling, l.rate.excess = max(half, rateLeast), 0, 0
+	l.rate.climb = opening
+	l.rate.again(now)
+	l.retune()
+}
+
+// recover doubles the rate with each call that is accepted after that.
+func (l *Limiter) recover(t *ticket) {
+	if !l.blind || t.epoch < l.epoch {
+		return
+	}
+	l.rate.value = min(2*l.rate.value, max(1, l.rate.value))
+	l.blind = l.rate.value < 1
+	l.retune()
 }
 
 // again says that the last episode is hardly over: the rate was still too high after it.
@@ -160,7 +201,7 @@ func (l *Limiter) shrinkRate(upper, lower float64, again, sure bool, now time.Ti
 	switch bound := later(l.pressedR, l.pressedW); {
 	case now.Sub(bound) > workBounds: // what was accepted is what was wanted: it tells nothing of the limit
 		l.rate.value, l.rate.ceiling = max(l.rate.value, 1), 0
-	case l.episodes == 1:
+	case now.Sub(l.first) < soon:
 		l.rate.ceiling = 0 // a burst at the start tells little
 	default:
 		l.rate.climb = climbing
@@ -196,6 +237,10 @@ func (l *Limiter) refine(t *ticket, now time.Time) {
 		return
 	}
 	l.cut.to = max(l.cut.to, t.slot)
+	if l.allRefused(now) {
+		l.backOff(now)
+		return
+	}
 	upper, _, _ := l.estimate(now)
 	upper = max(upper, rateLeast)
 	if l.rate.ceiling > 0 {

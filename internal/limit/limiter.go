@@ -40,6 +40,8 @@ type Limiter struct {
 
 	epoch int64   // cuts so far
 	cut   episode // the last
+	blind bool    // no call was accepted since before it
+	first time.Time
 
 	news     time.Duration // how long the last refusal took to be heard of
 	ramp     float64
