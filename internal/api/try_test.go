@@ -151,13 +151,16 @@ func TestCheckProvider(t *testing.T) {
 	if err != nil || k.OK || k.Steps[0].Todo != "set it" || w.models.checked.Load() != 1 {
 		t.Errorf("%+v, %v", k, err)
 	}
-	// Only a judge that somebody applied: its key goes to its own endpoint.
-	_, err = w.tcp.CheckProvider(ctx, "default", "builtin")
+	// A judge that somebody applied or a built-in one: its key goes to its own endpoint.
+	if _, err = w.tcp.CheckProvider(ctx, "default", "builtin"); err != nil || w.models.checked.Load() != 2 {
+		t.Error(err)
+	}
+	_, err = w.tcp.CheckProvider(ctx, "default", "nobody")
 	holds(t, err, assay.CodeNotFound)
 	_, err = w.tcp.CheckProvider(ctx, "nothing", "good")
 	holds(t, err, assay.CodeNotFound)
 	resp := send(t, w, "POST", "/api/v1/projects/default/providers/check", `{"judge":"good","base_url":"http://evil"}`)
-	if resp.StatusCode != 422 || w.models.checked.Load() != 1 {
+	if resp.StatusCode != 422 || w.models.checked.Load() != 2 {
 		t.Errorf("a foreign address: %s", resp.Status)
 	}
 }

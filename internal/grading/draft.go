@@ -124,7 +124,7 @@ func (l *loop) land(f flight, reply *judge.Reply) {
 		if reply.Usage.Known {
 			m.weighed(reply.Usage)
 		}
-		f.permit.Done(outcome(*reply))
+		f.permit.Done(outcome(f, *reply))
 	}
 }
 

@@ -107,8 +107,8 @@ func (m *meter) weighed(u assay.Usage) {
 }
 
 // outcome is what a reply tells the limiter.
-func outcome(r judge.Reply) limit.Outcome {
-	o := limit.Outcome{Kind: limit.Answered, RetryAfter: r.RetryAfter, Told: r.Told, Message: r.Error}
+func outcome(f flight, r judge.Reply) limit.Outcome {
+	o := limit.Outcome{Kind: limit.Answered, RetryAfter: r.RetryAfter, Told: r.Told, Message: r.Error, Again: f.item.Counted > 0}
 	if r.Usage.Known {
 		o.Tokens = r.Usage.Input + r.Usage.Output
 	}

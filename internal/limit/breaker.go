@@ -105,7 +105,7 @@ func (b *breaker) suffer(o Outcome, probe bool, now time.Time) {
 		b.open(o, now, min(max(2*b.wait, openFirst), openMost))
 		return
 	}
-	if b.state != Closed {
+	if b.state != Closed || o.Again && o.Kind == Failed {
 		return
 	}
 	if b.bad++; b.bad == 1 {

@@ -200,3 +200,23 @@ func TestRetryEndsWaits(t *testing.T) {
 	s.pass(time.Second)
 	s.take()
 }
+
+// Also where the limiter has learned to call seldom: how often a person asks is for the person to say.
+func TestRetryDoesNotWaitForALearnedRate(t *testing.T) {
+	s := newStand(t, Limits{})
+	for n := range 8 {
+		s.l.Retry()
+		permit, ok := s.share.TryTake(1)
+		if !ok {
+			at, why := s.share.Wait()
+			t.Fatalf("after %d refusals a person waits until %s more (%s)", n, at.Sub(s.clock), why)
+		}
+		s.pass(100 * time.Millisecond)
+		permit.Done(Outcome{Kind: Limited, RetryAfter: 3 * time.Hour})
+		s.pass(5 * time.Second)
+	}
+	set := newStand(t, Limits{RequestsPerMinute: 1})
+	set.take()
+	set.l.Retry()
+	set.refused(ReasonRequests, time.Minute) // what a person set holds
+}

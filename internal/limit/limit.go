@@ -59,6 +59,9 @@ type Outcome struct {
 	Told       Told
 	Tokens     int64  // used, prompt and answer; 0 is unknown
 	Message    string // one sentence without secrets, for whoever reads the breaker's reason
+	// Again says that the same question failed before: its failure says nothing new about the provider.
+	// Else a few questions that always fail, asked again at the end of a run, would open the breaker.
+	Again bool
 }
 
 // Reason says why a call may not leave yet. Reasons are part of the API.
