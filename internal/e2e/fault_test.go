@@ -61,6 +61,7 @@ func TestEveryFaultEndsInItsClass(t *testing.T) {
 func TestWaitingItemsSayWhy(t *testing.T) {
 	w := newWorld(t, "")
 	w.model.SetScript(llmtest.Always(llmtest.RateLimited(10 * time.Minute)))
+	w.model.SetLatency(500 * time.Millisecond) // all three leave before the first answer holds the model
 	w.ok("import", w.sessions(3))
 	w.ok("judge", "apply", w.judge("j"))
 	grade := w.start("grade", "--judge", "j")
