@@ -291,6 +291,27 @@ func TestARetryGetsWhatTheBudgetLeft(t *testing.T) {
 		if err != nil || n.Budget == nil || *n.Budget != 5*assay.Dollar/1000 {
 			t.Fatalf("%v (%v), want what 10 calls left", n.Budget, err)
 		}
-
+		// Of what one retry spent nothing is left for the next, whichever run that one repeats.
+		p.mu.Lock()
+		p.answer = func(context.Context, int) (judge.Reply, assay.Usage) {
+			r, u := failing(assay.ClassRefused), assay.Usage{Known: true, Input: 1000, Output: 100}
+			r.Usage = u
+			return r, u
+		}
+		p.mu.Unlock()
+		again, _, err := w.engine.Retry(t.Context(), run.ID, engine.RetryRequest{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.until(again.ID, assay.RunPaused) // two calls of three
+		if _, err := w.engine.Cancel(t.Context(), again.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		again = w.until(again.ID, assay.RunCancelled)
+		for _, of := range []assay.Run{run, again} {
+			if n, err = w.grader.Retry(t.Context(), of, "", utcNow()); err != nil || n.Budget == nil || *n.Budget != assay.Dollar/1000 {
+				t.Errorf("a retry of %s gets %v (%v), want 0.001", of.ID, n.Budget, err)
+			}
+		}
 	})
 }

@@ -113,5 +113,8 @@ func (l *loop) holds(judge int, now time.Time) *pausing {
 		}
 		return no.why
 	}
-	return l.meters[judge].holding(now)
+	if m := l.meters[judge]; m != nil {
+		return m.holding(now)
+	}
+	return nil
 }

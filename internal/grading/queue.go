@@ -32,8 +32,8 @@ type queue struct {
 }
 
 // lane holds the ready items of one judge, in the order in which they go: those that were put back, those
-// that have waited for a time, those that were read. A closed one gives none: its model takes no call just
-// now, or a budget has no room for one.
+// that have waited for a time or are half answered, those that were read. A closed one gives none: its
+// model takes no call just now, or a budget has no room for one.
 type lane struct {
 	back   []waiting // last in, first out
 	ripe   []waiting
@@ -121,6 +121,10 @@ func (q *queue) put(w waiting, now time.Time) {
 		heap.Push(&q.later, w)
 	case w.item.Crashes >= assay.CrashesAlone:
 		q.suspect(w)
+	case len(w.answered) > 0:
+		l := q.lane(w.item.Judge)
+		l.ripe = append(l.ripe, w)
+		q.ready++
 	default:
 		l := q.lane(w.item.Judge)
 		l.items = append(l.items, w)

@@ -1,6 +1,7 @@
 package grading
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -68,5 +69,45 @@ func TestQueueReadsPageByPage(t *testing.T) {
 	q := &queue{source: source(items...)}
 	if got := order(t, q, noon); len(got) != len(items) || got[len(got)-1] != int64(len(items)) {
 		t.Errorf("read %d items, want %d", len(got), len(items))
+	}
+}
+
+// What was begun goes before what was not: put back, waited for, half answered.
+func TestWhatWasBegunGoesFirst(t *testing.T) {
+	soon := noon.Add(time.Second)
+	q := &queue{source: source(
+		assay.Item{Seq: 1}, assay.Item{Seq: 2, NotBefore: &soon}, assay.Item{Seq: 3}, assay.Item{Seq: 4}, assay.Item{Seq: 5},
+	)}
+	first, _, _ := q.next(noon)
+	second, _, _ := q.next(noon)
+	third, _, _ := q.next(noon)
+	first.answered = []assay.Answer{{Unit: "u1"}}
+	q.put(first, noon)
+	q.putBack(third)
+	q.putBack(second)
+	if got := order(t, q, soon); !slices.Equal(got, []int64{3, 4, 1, 2, 5}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// A closed lane gives nothing, also of what has waited for a time, and nothing of it is waited for.
+func TestAClosedLaneGivesNothing(t *testing.T) {
+	soon := noon.Add(time.Second)
+	q := &queue{source: source(
+		assay.Item{Seq: 1, Judge: 0}, assay.Item{Seq: 2, Judge: 0, NotBefore: &soon}, assay.Item{Seq: 3, Judge: 1}, assay.Item{Seq: 4, Judge: 0, Crashes: 2},
+	)}
+	if _, err := q.peek(noon); err != nil {
+		t.Fatal(err)
+	}
+	q.close(0)
+	if at, ok := q.wakes(); ok {
+		t.Errorf("waits until %s", at)
+	}
+	if got := order(t, q, soon); !slices.Equal(got, []int64{3}) || q.soon(soon.Add(time.Hour)) || q.onlyAlone(soon) {
+		t.Errorf("%v", got)
+	}
+	q.reopen()
+	if got := order(t, q, soon); !slices.Equal(got, []int64{2, 1}) || !q.onlyAlone(soon) {
+		t.Errorf("%v", got)
 	}
 }

@@ -52,42 +52,6 @@ func gradeKeys(spec assay.GradeSpec) (keys []string) {
 	return keys
 }
 
-// Retry plans a run over what an ended run left without a verdict. It keeps the old run's judges,
-// settings, seed and contents.
-func (g *Grader) Retry(ctx context.Context, of assay.Run, by string, now time.Time) (store.NewRun, error) {
-	left := 0
-	err := g.o.Store.Plans().Retryable(ctx, of.ID, func(assay.Item) error { left++; return nil })
-	if err != nil {
-		return store.NewRun{}, err
-	}
-	if left == 0 {
-		return store.NewRun{}, assay.Errorf(assay.CodeRefused, "run %s left nothing to retry: no item is errored, cancelled or abandoned", of.ID).
-			WithHint("`assay grade --force` grades again what has a verdict")
-	}
-	budget, err := g.leftOf(ctx, of)
-	if err != nil {
-		return store.NewRun{}, err
-	}
-	return store.NewRun{
-		Project: of.ProjectID, Kind: assay.RunGrade, Spec: of.Spec, Concurrency: of.Concurrency, Budget: budget, By: by, RetryOf: of.ID,
-		AsOf: of.AsOf, Now: now, Keys: gradeKeys(of.Spec), Sentence: "accepted: waits for a driver",
-	}, nil
-}
-
-// leftOf is what an ended run left of its budget: what was promised for a grading holds for its retries
-// together.
-func (g *Grader) leftOf(ctx context.Context, of assay.Run) (*assay.USD, error) {
-	if of.Budget == nil {
-		return nil, nil
-	}
-	spend, err := g.o.Store.Items().Spend(ctx, of.ID)
-	if err != nil {
-		return nil, err
-	}
-	left := max(0, *of.Budget-spend.Cost-spend.Held)
-	return &left, nil
-}
-
 type resolved struct {
 	spec        assay.GradeSpec
 	concurrency int
