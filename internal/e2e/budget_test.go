@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -14,13 +15,13 @@ import (
 func TestAHardBudgetHoldsThroughKills(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
-		const step = assay.Dollar / 50 // about eight calls at their worst
+		const step = assay.Dollar / 100 // about eight calls
 		b := newTill(t, w, odd)
 		b.month = 5 * step
 		budget := step
 		b.allow(budget)
-		w.ok("import", w.sessions(50))
-		w.ok("judge", "apply", w.judge("j"))
+		w.ok("import", w.sessions(40))
+		w.ok("judge", "apply", w.judge("j", fmt.Sprintf("max_tokens: %d", longest)))
 		w.priced(odd)
 		w.ok("project", "set", "default", "--month-budget", b.month.String())
 		w.ok("grade", "--judge", "j", "--concurrency", "6", "--budget", budget.String(), "--detach")

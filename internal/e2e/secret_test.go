@@ -61,8 +61,7 @@ func TestKeysAreNowhere(t *testing.T) {
 		sources := map[string]string{
 			"env": "api_key_env: ASSAY_JUDGE_SECRET", "file": "api_key_file: " + file, "command": "api_key_command: [" + program + "]",
 		}
-		served, log := w.serve()
-		_ = served
+		_, log := w.serve()
 		var said strings.Builder
 		say := func(args ...string) {
 			r := w.run(args...)

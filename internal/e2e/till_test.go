@@ -39,6 +39,9 @@ func (r rates) cost(u assay.Usage) assay.USD {
 	return assay.USD(up.Div(up, sum.Denom()).Int64())
 }
 
+// longest is the max_tokens of judges that ask a till.
+const longest = 600
+
 // till is a provider that has good and bad moments and keeps the bill itself: for every call that it
 // worked on, whether or not its answer arrived.
 type till struct {
@@ -74,7 +77,8 @@ func (b *till) answer(r *llmtest.Request) llmtest.Step {
 	defer b.mu.Unlock()
 	draw := b.random.Int64N
 	id := fmt.Sprintf("req-%d", r.N)
-	u := assay.Usage{Known: true, Input: 1 + draw(int64(len(r.Body))), Output: draw(600)}
+	// Not far from the most that can be set aside: a byte is a token, and longest is as long as it may be.
+	u := assay.Usage{Known: true, Input: int64(len(r.Body)) + draw(900), Output: longest/2 + draw(longest/2+1)}
 	u.Cached = draw(u.Input + 1)
 	if r.API() == llmtest.Messages {
 		u.CacheWrite = draw(u.Input - u.Cached + 1)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestTotalsOfMessages(t *testing.T) {
 func totals(t *testing.T, w *world, protocol string) {
 	b := newTill(t, w, odd)
 	w.ok("import", w.sessions(150))
-	w.ok("judge", "apply", w.judge("j", "api: "+protocol))
+	w.ok("judge", "apply", w.judge("j", "api: "+protocol, fmt.Sprintf("max_tokens: %d", longest)))
 	w.priced(odd)
 	w.ok("grade", "--judge", "j", "--per-stratum", "1000", "--concurrency", "12", "--detach")
 	for range 3 {

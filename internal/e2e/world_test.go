@@ -42,7 +42,7 @@ func (b building) Run() int {
 		return 1
 	}
 	// Those that run beside others mostly wait.
-	if err := flag.Set("test.parallel", "5"); err != nil {
+	if err := flag.Set("test.parallel", "8"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
