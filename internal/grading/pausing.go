@@ -67,7 +67,11 @@ func (l *loop) judgeOf(judge int, reply judge.Reply, now time.Time) {
 			l.pause(assay.ReasonRateLimited, reply, now.Add(limitedWake))
 		}
 	case assay.ClassQuota:
-		l.pause(assay.Reason(reply.Class), reply, now.Add(max(reply.RetryAfter, quotaWake)))
+		wake := quotaWake
+		if reply.RetryAfter > 0 {
+			wake = reply.RetryAfter
+		}
+		l.pause(assay.Reason(reply.Class), reply, now.Add(wake))
 	default:
 		if assay.Policies[reply.Class].Pauses {
 			l.pause(assay.Reason(reply.Class), reply, time.Time{})
