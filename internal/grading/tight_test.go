@@ -111,6 +111,25 @@ func TestACallIsCountedByThePriceAtWhichItLeft(t *testing.T) {
 	}
 }
 
+// A call that has become dearer than what was set aside for it does not leave.
+func TestACallThatBecameDearerDoesNotLeave(t *testing.T) {
+	w, f := onFaulty(t, 1)
+	p := tenth()
+	w.serve(p)
+	var commits atomic.Int64
+	f.Before = func(call string) error {
+		if call == "Items.Commit" && commits.Add(1) == 1 {
+			p.set(&assay.Price{Input: assay.Dollar + 1_000_000, Output: 10 * assay.Dollar}) // a token's price by a billionth
+		}
+		return nil
+	}
+	w.drive()
+	run := w.until(w.grade(engine.GradeRequest{Budget: ptr(2 * assay.Dollar / 1000)}).ID, assay.RunPaused)
+	if spent, calls := p.bill(); calls != 0 || run.Reason != assay.Reason(assay.ClassBudget) {
+		t.Errorf("%d calls for USD %s: %s", calls, spent, run.Sentence)
+	}
+}
+
 // A budget that is set while a run goes on holds the judges of which nobody knows the price.
 func TestABudgetSetLaterHoldsWhatHasNoPrice(t *testing.T) {
 	onEach(t, func(t *testing.T, s store.Store) {
