@@ -10,6 +10,10 @@
 //
 // One goroutine per run owns all of the loop's state (loop.go). A cycle:
 //
-//	collect answers ─▶ settle each by its class ─▶ refill free slots ─▶ one fenced commit:
-//	close attempts, end items, store verdicts, open the next attempts ─▶ let the opened calls leave
+//	collect answers and drafts ─▶ settle each by its class ─▶ refill free slots (fill.go) ─▶ one fenced
+//	commit: close attempts, end items, store verdicts, open the next attempts ─▶ let the opened calls
+//	leave ─▶ pause when nothing can happen for long (pausing.go)
+//
+// A call of a model is drafted before it is opened (draft.go): until its budgets (budget.go, purse.go)
+// have room for the most that it can cost it is nothing but an item in the queue.
 package grading

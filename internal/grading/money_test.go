@@ -53,7 +53,7 @@ type bank struct {
 func (b *bank) open(s store.Store, project string) {
 	b.w = newWorldNamed(b.t, s, project, 4+b.r.IntN(12))
 	b.p = &provider{key: assay.ModelKey{Endpoint: "http://model", Model: "m"}, input: 1 + b.r.Int64N(5000), output: 1 + b.r.Int64N(2000)}
-	b.p.answer = b.p.moody(b.r)
+	b.p.answer = b.p.moody(rand.New(rand.NewPCG(b.r.Uint64(), 3)))
 	b.reprice()
 	if b.r.IntN(2) == 0 {
 		month := assay.USD(b.r.Int64N(int64(60 * b.worst())))

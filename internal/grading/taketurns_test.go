@@ -49,7 +49,7 @@ func (m *turnTaking) open(t *testing.T, s store.Store, seed int, zone string) {
 	m.world = newWorldNamed(t, s, fmt.Sprintf("p%d", seed), 60)
 	m.p = modelNamed(fmt.Sprintf("m%d", seed))
 	m.p.input, m.p.output = 1+m.r.Int64N(5000), 1+m.r.Int64N(2000)
-	m.p.answer = m.p.moody(m.r)
+	m.p.answer = m.p.moody(rand.New(rand.NewPCG(m.r.Uint64(), 3)))
 	m.reprice()
 	m.budget = assay.USD(m.r.Int64N(int64(100 * m.p.dearest())))
 	m.month(m.budget, zone)
