@@ -20,14 +20,17 @@ import (
 	"assay/internal/store/sqlite"
 )
 
-// model is the hidden role that plays the provider: 50 ms an answer, in a process of its own.
+// latency is how long the provider of most parts takes for an answer.
+const latency = 50 * time.Millisecond
+
+// model is the hidden role that plays the provider, in a process of its own.
 func model(ctx context.Context, o options) ([]figure, error) {
 	s, err := llmtest.Start(llmtest.Fixed(map[string]any{"ok": true}))
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	s.SetLatency(50 * time.Millisecond)
+	s.SetLatency(o.Latency)
 	fmt.Println(s.BaseURL)
 	_, err = io.Copy(io.Discard, os.Stdin) // until the parent goes
 	return nil, err
@@ -35,7 +38,7 @@ func model(ctx context.Context, o options) ([]figure, error) {
 
 // llm grades with an llm judge and compares with a bare HTTP client against the same server.
 func llm(ctx context.Context, o options) ([]figure, error) {
-	url, stop, err := startModel()
+	url, stop, err := startModel(latency)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +73,12 @@ func llm(ctx context.Context, o options) ([]figure, error) {
 	return out, nil
 }
 
-func startModel() (url string, stop func(), err error) {
+func startModel(latency time.Duration) (url string, stop func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", nil, err
 	}
-	cmd := exec.Command(self, "-role", "model")
+	cmd := exec.Command(self, "-role", "model", "-latency", latency.String())
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -125,13 +128,16 @@ func bareRate(url string, n, limit int) (float64, error) {
 	return float64(n) / time.Since(began).Seconds(), nil
 }
 
+// benchModel is what the judges of these parts ask.
+const benchModel = "bench-2026-01-01"
+
 // small is what the agent says in a session of a few words.
 const small = "done, is there anything else?"
 
 // gradeRate grades n sessions with the real program; said is what the agent says in each.
 func gradeRate(ctx context.Context, o options, data, url, said string, n, limit int) (rate, rss float64, err error) {
 	judge := filepath.Join(o.Dir, "judge.yaml")
-	yaml := fmt.Sprintf("name: bench\nkind: llm\ncriteria:\n  - name: ok\n    type: boolean\n    question: Did it go well?\nllm:\n  base_url: %s\n  model: bench-2026-01-01\n", url)
+	yaml := fmt.Sprintf("name: bench\nkind: llm\ncriteria:\n  - name: ok\n    type: boolean\n    question: Did it go well?\nllm:\n  base_url: %s\n  model: "+benchModel+"\n", url)
 	if err := os.WriteFile(judge, []byte(yaml), 0o600); err != nil {
 		return 0, 0, err
 	}

@@ -38,6 +38,7 @@ type options struct {
 	Dir                        string
 	Binary                     string
 	URL                        string
+	Latency                    time.Duration
 }
 
 var roles = []role{
@@ -64,6 +65,7 @@ func main() {
 	flag.StringVar(&o.Dir, "dir", "", "where to write; a temporary folder when empty")
 	flag.StringVar(&o.Binary, "assay", "bin/assay", "the built program")
 	flag.StringVar(&o.URL, "url", "", "endpoint of a hidden role (internal)")
+	flag.DurationVar(&o.Latency, "latency", latency, "of the hidden role model (internal)")
 	flag.Parse()
 	var err error
 	if *as != "" {
