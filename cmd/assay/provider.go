@@ -133,9 +133,9 @@ func (a *app) printCheck(k api.ProviderCheck) {
 	a.print("%s\n", k.Model.String())
 	for _, s := range k.Steps {
 		mark := map[string]string{"ok": "ok   ", "failed": "WRONG", "missing": "note ", "skipped": "-    "}[s.State]
-		a.print("%s  %-18s %s\n", mark, s.Name, s.Says)
-		if s.Todo != "" {
-			a.print("       %-18s %s\n", "", s.Todo)
+		a.print("%s  %-18s %s\n", mark, strings.ReplaceAll(s.Name, "_", " "), s.Says)
+		if s.Remedy != "" {
+			a.print("       %-18s %s\n", "", s.Remedy)
 		}
 	}
 }

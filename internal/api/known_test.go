@@ -68,5 +68,5 @@ func (k *knownModels) Prompt(v assay.JudgeVersion, _ json.RawMessage, q api.Prom
 
 func (k *knownModels) Check(context.Context, assay.JudgeVersion, json.RawMessage) (api.ProviderCheck, error) {
 	k.checked.Add(1)
-	return api.ProviderCheck{Model: known, Steps: []api.CheckStep{{Name: "key", State: "failed", Says: "no key", Todo: "set it"}}}, nil
+	return api.ProviderCheck{Model: known, Steps: []api.CheckStep{{Name: "key", State: "failed", Says: "no key", Remedy: "set it"}}}, nil
 }

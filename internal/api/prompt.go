@@ -63,8 +63,8 @@ type ProviderCheck struct {
 
 // CheckStep is one thing that was tried.
 type CheckStep struct {
-	Name  string `json:"name"`
-	State string `json:"state" enum:"ok,failed,missing,skipped" doc:"missing: judges work without it, but something is lost; skipped: an earlier step failed"`
-	Says  string `json:"says"`
-	Todo  string `json:"todo,omitempty" doc:"what to do"`
+	Name   string `json:"name"`
+	State  string `json:"state" enum:"ok,failed,missing,skipped" doc:"missing: judges work without it, but something is lost; skipped: an earlier step failed"`
+	Says   string `json:"says"`
+	Remedy string `json:"remedy,omitempty" doc:"what to do"`
 }

@@ -148,7 +148,7 @@ func TestCheckProvider(t *testing.T) {
 	w := stocked(t, 1)
 	ctx := t.Context()
 	k, err := w.tcp.CheckProvider(ctx, "default", "good")
-	if err != nil || k.OK || k.Steps[0].Todo != "set it" || w.models.checked.Load() != 1 {
+	if err != nil || k.OK || k.Steps[0].Remedy != "set it" || w.models.checked.Load() != 1 {
 		t.Errorf("%+v, %v", k, err)
 	}
 	// A judge that somebody applied or a built-in one: its key goes to its own endpoint.

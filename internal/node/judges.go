@@ -23,12 +23,11 @@ type judges struct {
 func newJudges(book *price.Book) judges { return judges{provider.NewTransport(), book} }
 
 func (j judges) env(folder string) kinds.Env {
-	return kinds.Env{LookupEnv: os.LookupEnv, Transport: j.transport, Facts: j.facts, Folder: folder}
+	return kinds.Env{LookupEnv: os.LookupEnv, Transport: j.transport, ContextTokens: j.contextTokens, Folder: folder}
 }
 
-// facts tells no longest answer: what the catalogue has is a default, which bounds nothing.
-func (j judges) facts(provider string, key assay.ModelKey) (context, maxOutput int64) {
-	return j.book.Facts(provider, key).ContextTokens, 0
+func (j judges) contextTokens(provider string, key assay.ModelKey) int64 {
+	return j.book.Facts(provider, key).ContextTokens
 }
 
 func (j judges) build(v assay.JudgeVersion, settings json.RawMessage) (judge.Judge, error) {

@@ -92,7 +92,7 @@ func (g judging) Check(ctx context.Context, v assay.JudgeVersion, settings json.
 func CheckView(r provider.Report) api.ProviderCheck {
 	c := api.ProviderCheck{Provider: r.Provider, Model: assay.ModelKey{Endpoint: r.Endpoint, Model: r.Model}, OK: r.OK, Steps: []api.CheckStep{}}
 	for _, s := range r.Steps {
-		c.Steps = append(c.Steps, api.CheckStep{Name: s.Name, State: string(s.State), Says: s.Says, Todo: s.Todo})
+		c.Steps = append(c.Steps, api.CheckStep{Name: s.Name, State: string(s.State), Says: s.Says, Remedy: s.Remedy})
 	}
 	return c
 }

@@ -43,7 +43,7 @@ func TestWhatIsSetHoldsForTheNextCall(t *testing.T) {
 	if got := m.Limiters()[small]; got.Window != 3 || got.RequestsPerMinute != 60 || got.Breaker != "closed" {
 		t.Errorf("limits that were set: %+v", got)
 	}
-	if context, _ := m.judges.facts("openai", small); context != 8_000 {
+	if context := m.judges.contextTokens("openai", small); context != 8_000 {
 		t.Errorf("context %d", context)
 	}
 	if err := st.Models().Delete(t.Context(), small); err != nil {

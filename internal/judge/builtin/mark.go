@@ -12,12 +12,12 @@ import (
 // Mark is one right answer of an example and what a judge gave in its place.
 type Mark struct {
 	Session, Unit, Criterion string // the criterion `pass` is the judge's own rule
-	Want, Got                string // a value, not_applicable, cannot_tell, or Missing
+	Want, Got                string // a value, not_applicable, cannot_tell, or missing
 	Reason                   string // the judge's
 }
 
-// Missing stands for an answer that is not there.
-const Missing = "missing"
+// missing stands for an answer that is not there.
+const missing = "missing"
 
 // Right says whether the judge agreed.
 func (m Mark) Right() bool { return m.Want == m.Got }
@@ -33,14 +33,14 @@ func (e Example) Marks(answers []assay.Answer) []Mark {
 			got, there = answers[i], true
 		}
 		for i, f := range want.Findings {
-			m := Mark{Session: e.Session.SessionID, Unit: want.Unit, Criterion: f.Criterion, Want: word(f), Got: Missing}
+			m := Mark{Session: e.Session.SessionID, Unit: want.Unit, Criterion: f.Criterion, Want: word(f), Got: missing}
 			if i < len(got.Findings) {
 				m.Got, m.Reason = word(got.Findings[i]), got.Findings[i].Reason
 			}
 			marks = append(marks, m)
 		}
 		if want.Unit == "" {
-			m := Mark{Session: e.Session.SessionID, Criterion: assay.CriterionPass, Want: passed(want.Pass), Got: Missing}
+			m := Mark{Session: e.Session.SessionID, Criterion: assay.CriterionPass, Want: passed(want.Pass), Got: missing}
 			if there {
 				m.Got = passed(got.Pass)
 			}

@@ -73,8 +73,8 @@ func TestResolvedOnItsOwnSet(t *testing.T) {
 				t.Errorf("%+v", m)
 			}
 		}
-		if missing := e.Marks(nil); len(missing) != 3 || missing[0].Right() || missing[2].Got != Missing {
-			t.Errorf("%+v", missing)
+		if marks := e.Marks(nil); len(marks) != 3 || marks[0].Right() || marks[2].Got != missing {
+			t.Errorf("%+v", marks)
 		}
 	}
 }

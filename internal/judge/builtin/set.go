@@ -13,8 +13,8 @@ import (
 //go:embed sets/*.yaml
 var sets embed.FS
 
-// Rater is who gave the labels of a set.
-const Rater = "builtin-set"
+// rater is who gave the labels of a set.
+const rater = "builtin-set"
 
 // Example is a session of a judge's set with the right answers.
 type Example struct {
@@ -64,7 +64,7 @@ func (e Example) Labels() []assay.Label {
 	own := e.Own()
 	var labels []assay.Label
 	add := func(criterion string, value json.RawMessage) {
-		labels = append(labels, assay.Label{UserID: e.Session.UserID, SessionID: e.Session.SessionID, Criterion: criterion, Value: value, Rater: Rater, Probability: 1})
+		labels = append(labels, assay.Label{UserID: e.Session.UserID, SessionID: e.Session.SessionID, Criterion: criterion, Value: value, Rater: rater, Probability: 1})
 	}
 	for _, f := range own.Findings {
 		if f.Value != nil {

@@ -211,7 +211,7 @@ func TestExportIsImported(t *testing.T) {
 			labels := map[string]string{}
 			for _, l := range r.Labels {
 				labels[l.Criterion] = strings.Trim(string(l.Value), `"`)
-				if l.Rater != Rater || l.Probability != 1 || l.CriterionVersion != "" {
+				if l.Rater != rater || l.Probability != 1 || l.CriterionVersion != "" {
 					t.Errorf("%+v", l)
 				}
 			}

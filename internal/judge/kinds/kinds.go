@@ -26,9 +26,9 @@ type Env struct {
 	// Transport is shared by all llm judges; nil makes one per judge (provider.NewTransport makes one
 	// that knows CA files).
 	Transport http.RoundTripper
-	// Facts tells the context and the longest answer of a model, in tokens, 0 where they are not known; nil
-	// knows none. What it says of a model changes defaults of what is parsed later, never a stored version.
-	Facts func(provider string, key assay.ModelKey) (context, maxOutput int64)
+	// ContextTokens tells the context of a model, 0 where it is not known; nil knows none. What it says of
+	// a model changes defaults of what is parsed later, never a stored version.
+	ContextTokens func(provider string, key assay.ModelKey) int64
 	// Folder is where a command's relative paths begin: that of the YAML file.
 	Folder string
 }
@@ -40,12 +40,11 @@ func (e Env) lookup(name string) (string, bool) {
 	return e.LookupEnv(name)
 }
 
-func (e Env) known(provider string, key assay.ModelKey) llm.Known {
-	if e.Facts == nil {
-		return llm.Known{}
+func (e Env) contextTokens(provider string, key assay.ModelKey) int64 {
+	if e.ContextTokens == nil {
+		return 0
 	}
-	context, maxOutput := e.Facts(provider, key)
-	return llm.Known{ContextTokens: context, MaxOutput: maxOutput}
+	return e.ContextTokens(provider, key)
 }
 
 // madeWith names the parts of this program that shape an answer, per kind.
@@ -85,7 +84,7 @@ func Build(v assay.JudgeVersion, settings json.RawMessage, env Env) (judge.Judge
 	case assay.JudgeLLM:
 		j, err = build(d, settings, func(s llm.Spec, set llm.Settings) (judge.Judge, error) {
 			key := assay.ModelKey{Endpoint: set.BaseURL, Model: s.Model}
-			return llm.New(v.ID, d, s, set, env.known(set.Provider, key), llm.Env{LookupEnv: env.lookup, Transport: env.Transport})
+			return llm.New(v.ID, d, s, set, env.contextTokens(set.Provider, key), llm.Env{LookupEnv: env.lookup, Transport: env.Transport})
 		})
 	default:
 		err = assay.Errorf(assay.CodeInvalid, "judge version %s is of the kind %q, which this program does not know", v.ID, d.Kind).WithHint("use a newer assay")

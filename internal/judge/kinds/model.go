@@ -117,7 +117,7 @@ func (m *modelBlock) complete(d *draft, def judge.Definition) error {
 		return err
 	}
 	key := assay.ModelKey{Endpoint: set.BaseURL, Model: m.spec.Model}
-	return m.spec.Complete(def, *set, d.env.known(set.Provider, key))
+	return m.spec.Complete(def, *set, d.env.contextTokens(set.Provider, key))
 }
 
 // maxTokens is more than any model has.

@@ -81,12 +81,12 @@ func TestAProviderGivesItsDefaults(t *testing.T) {
 
 func TestWhatIsKnownOfAModelFillsIn(t *testing.T) {
 	asked := ""
-	env := Env{Facts: func(provider string, key assay.ModelKey) (int64, int64) {
+	env := Env{ContextTokens: func(provider string, key assay.ModelKey) int64 {
 		asked = provider + " " + key.String()
-		return 32_000, 1500
+		return 32_000
 	}}
 	s, _ := specOf(t, replaced(t, shortYAML, "  provider: openai", "  provider: openai\n  long_transcripts: head_and_tail"), env)
-	if asked != "openai gpt-4.1-mini-2025-04-14 at https://api.openai.com/v1" || s.MaxTokens != 1500 || s.CountedBy != "o200k_base" || s.TranscriptTokens < 25_000 || s.TranscriptTokens > 30_000 {
+	if asked != "openai gpt-4.1-mini-2025-04-14 at https://api.openai.com/v1" || s.CountedBy != "o200k_base" || s.TranscriptTokens < 25_000 || s.TranscriptTokens > 30_000 {
 		t.Errorf("asked about %q: %+v", asked, s)
 	}
 	smaller, _ := specOf(t, replaced(t, shortYAML, "  provider: openai", "  provider: openai\n  long_transcripts: head_and_tail\n  context_tokens: 16000"), env)

@@ -11,12 +11,12 @@ import (
 	"assay/internal/session/transcript"
 )
 
-// GuessedTokens names the counting by length that stands in for a tokenizer that is not known.
-const GuessedTokens = "guess/1"
+// guessedTokens names the counting by length that stands in for a tokenizer that is not known.
+const guessedTokens = "guess/1"
 
-// Margin is what a provider may count beside the texts: its chat template, the words around a schema or
+// margin is what a provider may count beside the texts: its chat template, the words around a schema or
 // a tool.
-const Margin = 1024
+const margin = 1024
 
 // counter counts tokens of a text in a way that has a name.
 type counter struct {
@@ -25,7 +25,7 @@ type counter struct {
 	exact bool // by the model's own tokenizer
 }
 
-func guessed() counter { return counter{name: GuessedTokens, count: tokens.Guess} }
+func guessed() counter { return counter{name: guessedTokens, count: tokens.Guess} }
 
 func counterOf(model string) counter {
 	if c, ok := tokens.For(model); ok {
@@ -37,7 +37,7 @@ func counterOf(model string) counter {
 // counterNamed is what cut transcripts when the version was made. Another tokenizer would cut at other
 // places, which is another judge.
 func counterNamed(name, model string) (counter, error) {
-	if name == GuessedTokens || name == "" {
+	if name == guessedTokens || name == "" {
 		return guessed(), nil
 	}
 	if c := counterOf(model); c.name == name {
@@ -48,14 +48,14 @@ func counterNamed(name, model string) (counter, error) {
 }
 
 // boundTranscript settles how long a transcript may be that is cut, and what counts it.
-func (s *Spec) boundTranscript(d judge.Definition, settings Settings, known Known) error {
-	if s.LongTranscripts != LongHeadAndTail {
+func (s *Spec) boundTranscript(d judge.Definition, settings Settings, known int64) error {
+	if s.LongTranscripts != longHeadAndTail {
 		return nil
 	}
 	c := counterOf(s.Model)
 	s.CountedBy = c.name
 	if s.TranscriptTokens == 0 {
-		context := cmp.Or(settings.ContextTokens, known.ContextTokens)
+		context := cmp.Or(settings.ContextTokens, known)
 		if context == 0 {
 			return invalid("long_transcripts", "nothing says how long a transcript may be: the context of %s is not known", s.Model).
 				WithHint("give transcript_tokens, or context_tokens")
@@ -64,7 +64,7 @@ func (s *Spec) boundTranscript(d judge.Definition, settings Settings, known Know
 		if err != nil {
 			return err
 		}
-		s.TranscriptTokens = context - s.MaxTokens - c.count(p.fixed()) - Margin
+		s.TranscriptTokens = context - s.MaxTokens - c.count(p.fixed()) - margin
 		if !c.exact {
 			s.TranscriptTokens -= s.TranscriptTokens / 4 // a guess can be too low
 		}
@@ -79,7 +79,7 @@ func (s *Spec) boundTranscript(d judge.Definition, settings Settings, known Know
 // load weighs a call with the given texts in its places and an unreadable answer that is shown again.
 // Nothing of it reads the texts with a tokenizer, or like one, before Count is called.
 func (j *Judge) load(c *compiled, body []byte, values []string, again string) judge.Load {
-	l := judge.Load{InputMost: int64(len(body)) + Margin, OutputMost: j.spec.MaxTokens, Input: c.guess + byLength(again)}
+	l := judge.Load{InputMost: int64(len(body)) + margin, OutputMost: j.spec.MaxTokens, Input: c.guess + byLength(again)}
 	for _, v := range values {
 		l.Input += byLength(v)
 	}
@@ -91,7 +91,7 @@ func (j *Judge) load(c *compiled, body []byte, values []string, again string) ju
 		if !j.counter.exact {
 			return input, l.InputMost, false
 		}
-		return input, min(l.InputMost, input+Margin), true
+		return input, min(l.InputMost, input+margin), true
 	}
 	return l
 }

@@ -36,13 +36,13 @@ func TestADraftSaysWhatItWeighsAndShows(t *testing.T) {
 		t.Errorf("%+v", d.Seen)
 	}
 	input, most, counted := d.Load.Count()
-	if !counted || input <= 0 || most > d.Load.InputMost || most != input+Margin || d.Load.OutputMost != 2000 || d.Load.Input <= 0 {
+	if !counted || input <= 0 || most > d.Load.InputMost || most != input+margin || d.Load.OutputMost != 2000 || d.Load.Input <= 0 {
 		t.Errorf("%+v: counted %d, at most %d, %v", d.Load, input, most, counted)
 	}
 	if r := d.Send(t.Context()); r.Class != "" || len(r.Answers) != 1 || !strings.Contains(got.Prompt(), d.Seen.Text) {
 		t.Errorf("%+v", r)
 	}
-	if int64(len(got.Body))+Margin != d.Load.InputMost {
+	if int64(len(got.Body))+margin != d.Load.InputMost {
 		t.Errorf("the body has %d bytes, at most %d tokens", len(got.Body), d.Load.InputMost)
 	}
 }
@@ -68,7 +68,7 @@ func TestInputMostIsNeverLessThanWhatIsCounted(t *testing.T) {
 		}
 		d := j.Draft(q)
 		d.Send(t.Context())
-		if n := counter.Count(string(request.Body)); n+Margin > d.Load.InputMost {
+		if n := counter.Count(string(request.Body)); n+margin > d.Load.InputMost {
 			rt.Fatalf("%d tokens in the body, at most %d", n, d.Load.InputMost)
 		}
 		if n := counter.Count(strings.Join(request.Messages(), "\n")); n > d.Load.InputMost {
@@ -99,17 +99,17 @@ func TestLongTranscripts(t *testing.T) {
 	}{
 		"refused by default": {func(_ *Spec, set *Settings, _ *judge.Definition) { set.ContextTokens = 16_000 }, assay.ClassContextTooLong, "model's context of 16000", false, ""},
 		"head and tail, counted": {func(s *Spec, set *Settings, _ *judge.Definition) {
-			s.Model, s.LongTranscripts, set.ContextTokens = "gpt-4o-2024-08-06", LongHeadAndTail, 16_000
+			s.Model, s.LongTranscripts, set.ContextTokens = "gpt-4o-2024-08-06", longHeadAndTail, 16_000
 		}, "", "", true, "o200k_base"},
 		"head and tail, guessed": {func(s *Spec, set *Settings, _ *judge.Definition) {
-			s.LongTranscripts, set.ContextTokens = LongHeadAndTail, 16_000
-		}, "", "", true, GuessedTokens},
+			s.LongTranscripts, set.ContextTokens = longHeadAndTail, 16_000
+		}, "", "", true, guessedTokens},
 		"head and tail, bounded by hand": {func(s *Spec, _ *Settings, _ *judge.Definition) {
-			s.LongTranscripts, s.TranscriptTokens = LongHeadAndTail, 2000
-		}, "", "", true, GuessedTokens},
+			s.LongTranscripts, s.TranscriptTokens = longHeadAndTail, 2000
+		}, "", "", true, guessedTokens},
 		"long enough": {func(s *Spec, set *Settings, _ *judge.Definition) {
-			s.LongTranscripts, set.ContextTokens = LongHeadAndTail, 200_000
-		}, "", "", false, GuessedTokens},
+			s.LongTranscripts, set.ContextTokens = longHeadAndTail, 200_000
+		}, "", "", false, guessedTokens},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newJudge(t, server.BaseURL, tc.change)
@@ -147,10 +147,10 @@ func TestWhatCannotBeBoundIsRefusedWhenApplied(t *testing.T) {
 		"bound of a refusal": {func(s *Spec, _ *Settings, _ *judge.Definition) { s.LongTranscripts, s.TranscriptTokens = "", 5000 }, "long ones are refused", "head_and_tail"},
 		"another strategy":   {func(s *Spec, _ *Settings, _ *judge.Definition) { s.LongTranscripts = "head" }, "not known", "refuse"},
 	} {
-		s, set, d := Spec{Model: "m", LongTranscripts: LongHeadAndTail}, Settings{Settings: provider.Settings{BaseURL: "http://localhost/v1"}}, judge.Definition{Unit: assay.UnitSession, Criteria: resolved}
+		s, set, d := Spec{Model: "m", LongTranscripts: longHeadAndTail}, Settings{Settings: provider.Settings{BaseURL: "http://localhost/v1"}}, judge.Definition{Unit: assay.UnitSession, Criteria: resolved}
 		tc.change(&s, &set, &d)
 		set.Settings, _ = set.Complete()
-		err := s.Complete(d, set, Known{})
+		err := s.Complete(d, set, 0)
 		var e *assay.Error
 		if err != nil {
 			e, _ = err.(*assay.Error)
@@ -165,7 +165,7 @@ func TestATokenizerThatChangedIsNotUsed(t *testing.T) {
 	if _, err := counterNamed("o200k_base", "some-other-model"); assay.CodeOf(err) != assay.CodeInvalid {
 		t.Error(err)
 	}
-	if c, err := counterNamed(GuessedTokens, "gpt-4o"); err != nil || c.exact {
+	if c, err := counterNamed(guessedTokens, "gpt-4o"); err != nil || c.exact {
 		t.Errorf("a version that was cut by a guess is cut so again: %+v %v", c, err)
 	}
 }

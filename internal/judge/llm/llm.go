@@ -58,12 +58,12 @@ type compiled struct {
 	err     error
 }
 
-// New makes a judge ready to be asked. A key that is not there is no error here: each question is
-// answered with bad_credentials, so that the run pauses and can be resumed.
-func New(id assay.Hash, d judge.Definition, s Spec, settings Settings, known Known, env Env) (*Judge, error) {
+// New makes a judge ready to be asked; known is as Complete has it. A key that is not there is no error
+// here: each question is answered with bad_credentials, so that the run pauses and can be resumed.
+func New(id assay.Hash, d judge.Definition, s Spec, settings Settings, known int64, env Env) (*Judge, error) {
 	j := &Judge{spec: s, unit: d.Unit, criteria: d.Criteria, counter: counterOf(s.Model), context: settings.ContextTokens}
 	if j.context == 0 {
-		j.context = known.ContextTokens
+		j.context = known
 	}
 	var err error
 	if j.pass, err = judge.NewPassRule(d.Pass, judge.RolledUp(d.Criteria)); err != nil {

@@ -49,12 +49,12 @@ func newJudge(t testing.TB, base string, changes ...change) *Judge {
 	if set.Settings, err = set.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Complete(d, set, Known{}); err != nil {
+	if err := s.Complete(d, set, 0); err != nil {
 		t.Fatal(err)
 	}
 	transport := provider.NewTransport()
 	t.Cleanup(transport.CloseIdleConnections)
-	j, err := New("version-1", d, s, set, Known{}, Env{LookupEnv: func(n string) (string, bool) {
+	j, err := New("version-1", d, s, set, 0, Env{LookupEnv: func(n string) (string, bool) {
 		if n != "KEY" {
 			return "", false
 		}

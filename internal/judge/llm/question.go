@@ -33,7 +33,7 @@ func (j *Judge) question(q judge.Question) (*question, *judge.Reply) {
 			return nil, ended
 		}
 	}
-	if j.spec.LongTranscripts != LongHeadAndTail {
+	if j.spec.LongTranscripts != longHeadAndTail {
 		out.transcript = transcript.Render(q.Session, j.spec.Transcript)
 		return out, nil
 	}

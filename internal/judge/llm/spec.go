@@ -18,8 +18,8 @@ const Version = "prompt/3"
 
 // What happens to a transcript that does not fit.
 const (
-	LongRefuse      = "refuse"        // it is not graded
-	LongHeadAndTail = "head_and_tail" // the middle is left out, and the text says so
+	longRefuse      = "refuse"        // it is not graded
+	longHeadAndTail = "head_and_tail" // the middle is left out, and the text says so
 )
 
 // Spec is the kind's part of a definition: all of it can change an answer.
@@ -43,7 +43,7 @@ type Spec struct {
 	Transcript       transcript.Options         `json:"transcript"`
 	LongTranscripts  string                     `json:"long_transcripts"`
 	TranscriptTokens int64                      `json:"transcript_tokens,omitempty"` // of head_and_tail
-	CountedBy        string                     `json:"counted_by,omitempty"`        // what counts them: a tokenizer, or GuessedTokens
+	CountedBy        string                     `json:"counted_by,omitempty"`        // what counts them: a tokenizer, or guessedTokens
 	UnitsPerCall     int                        `json:"units_per_call,omitempty"`    // 0 for judges of sessions
 }
 
@@ -59,12 +59,6 @@ type Settings struct {
 	ContextTokens int64 `json:"context_tokens,omitempty"` // in place of what is known of the model
 }
 
-// Known is what is known of a model beside a definition. 0 is not known.
-type Known struct {
-	ContextTokens int64
-	MaxOutput     int64
-}
-
 // Bounds and defaults of what a definition may leave out.
 const (
 	defaultMaxTokens       = 2_000
@@ -74,12 +68,13 @@ const (
 	maxUnitsPerCall        = 50
 )
 
-// Complete fills in defaults and checks s as a whole; settings are complete already. The error names
-// the field of the YAML.
-func (s *Spec) Complete(d judge.Definition, settings Settings, known Known) error {
-	s.fill(d, settings, known)
+// Complete fills in defaults and checks s as a whole; settings are complete already. known is the
+// model's context in tokens as a catalogue has it, 0 where it has none. The error names the field of
+// the YAML.
+func (s *Spec) Complete(d judge.Definition, settings Settings, known int64) error {
+	s.fill(d, settings)
 	formats := []string{provider.FormatSchema, provider.FormatTool, provider.FormatObject, provider.FormatNone}
-	switch strategies := []string{LongRefuse, LongHeadAndTail}; {
+	switch strategies := []string{longRefuse, longHeadAndTail}; {
 	case !slices.Contains(formats, s.ResponseFormat):
 		return invalid("response_format", "response_format %.40q is not known%s", s.ResponseFormat, judge.Nearest(s.ResponseFormat, formats)).WithHint("use json_schema, tool, json_object or none")
 	case s.UnitsPerCall != 0 && d.Unit == assay.UnitSession:
@@ -92,9 +87,9 @@ func (s *Spec) Complete(d judge.Definition, settings Settings, known Known) erro
 		return invalid("reasoning", "reasoning is given together with temperature or top_p, which reasoning models do not take").WithHint("drop temperature and top_p, or reasoning; of a built-in judge unset ASSAY_JUDGE_TEMPERATURE or ASSAY_JUDGE_REASONING")
 	case !slices.Contains(strategies, s.LongTranscripts):
 		return invalid("long_transcripts", "long_transcripts %.40q is not known%s", s.LongTranscripts, judge.Nearest(s.LongTranscripts, strategies)).WithHint("use refuse or head_and_tail")
-	case s.LongTranscripts == LongRefuse && s.TranscriptTokens != 0:
+	case s.LongTranscripts == longRefuse && s.TranscriptTokens != 0:
 		return invalid("transcript_tokens", "transcript_tokens bounds a transcript that is cut, and long ones are refused").WithHint("write `long_transcripts: head_and_tail`, or drop it")
-	case s.LongTranscripts == LongHeadAndTail && d.Unit != assay.UnitSession:
+	case s.LongTranscripts == longHeadAndTail && d.Unit != assay.UnitSession:
 		return invalid("long_transcripts", "a judge of turns or tool calls cannot cut a transcript: what it is asked about might be left out").WithHint("use refuse")
 	}
 	for i, e := range s.Examples {
@@ -111,7 +106,7 @@ func (s *Spec) Complete(d judge.Definition, settings Settings, known Known) erro
 	return s.boundTranscript(d, settings, known)
 }
 
-func (s *Spec) fill(d judge.Definition, settings Settings, known Known) {
+func (s *Spec) fill(d judge.Definition, settings Settings) {
 	s.API = settings.API
 	if s.Endpoint == "" {
 		s.Endpoint = settings.BaseURL
@@ -136,12 +131,9 @@ func (s *Spec) fill(d judge.Definition, settings Settings, known Known) {
 		if s.Reasoning != "" {
 			s.MaxTokens += defaultReasoningTokens - defaultMaxTokens
 		}
-		if known.MaxOutput > 0 {
-			s.MaxTokens = min(s.MaxTokens, known.MaxOutput)
-		}
 	}
 	if s.LongTranscripts == "" {
-		s.LongTranscripts = LongRefuse
+		s.LongTranscripts = longRefuse
 	}
 	s.Transcript = options(d.Fields)
 	s.Schema = answerForm{d.Criteria, s.UnitsPerCall}.schema()

@@ -202,7 +202,7 @@ func TestASchemaOfUnitsIsTheSameForAllSessions(t *testing.T) {
 	set := Settings{}
 	set.BaseURL, set.API, set.Provider = "http://localhost/v1", provider.ChatCompletions, "vllm"
 	d := judge.Definition{Unit: assay.UnitTurn, Criteria: []assay.Criterion{goodTurns}}
-	if err := s.Complete(d, set, Known{}); err != nil || s.UnitsPerCall != 10 || s.MaxTokens != 5000 {
+	if err := s.Complete(d, set, 0); err != nil || s.UnitsPerCall != 10 || s.MaxTokens != 5000 {
 		t.Errorf("%v %+v", err, s)
 	}
 }

@@ -1,10 +1,10 @@
 // Package tokens counts what a text weighs for a model: exactly where the model's tokenizer is known,
-// as a guess where it is not, and as a bound that holds for nearly all.
+// and as a guess where it is not.
 //
 // It owns tokenizers and the names of the models that use them. It refuses to know prompts, prices and
 // providers: what a request adds around its texts (roles, schemas, hidden instructions) is the caller's
-// to add. Its invariant: Most(text) is never less than Count(text), and counting takes time in
-// proportion to the text, whatever is in it.
+// to add. Its invariants: Count(text) is never more than the bytes of the text as it leaves, and counting
+// takes time in proportion to the text, whatever is in it.
 package tokens
 
 import (
@@ -81,7 +81,7 @@ func (b *bpe) Count(text string) (n int64) {
 		case whole:
 			n++
 		case len(piece) > maxPiece:
-			n += Most(piece)
+			n += most(piece)
 		default:
 			n += m.count(piece)
 		}

@@ -9,7 +9,7 @@ import (
 // which most newer tokenizers nearly do, and supposes how many tokens a piece makes from its length and
 // script; it needs no vocabulary. On recorded sessions it is between 0.95 and 1.3 times o200k_base's
 // count, a little high on purpose: most models make more tokens than that one. Claude's newest are said to
-// make a third more; what holds for all is Most.
+// make a third more; what holds for nearly all is the number of bytes.
 func Guess(text string) int64 {
 	var hundredths int64
 	for text != "" {

@@ -22,6 +22,7 @@ type Request struct {
 // API names a protocol by its path.
 type API string
 
+// Protocols, as definitions write them.
 const (
 	ChatCompletions API = "chat_completions"
 	Responses       API = "responses"

@@ -90,11 +90,6 @@ func ByTranscript(f func(transcript string) map[string]any) Script {
 // Always gives every request the same step.
 func Always(s Step) Script { return func(*Request) Step { return s } }
 
-// Sequence gives the nth request the nth step, later ones the last.
-func Sequence(steps ...Step) Script {
-	return func(r *Request) Step { return steps[min(int(r.N), len(steps))-1] }
-}
-
 // Wrote answers with a completion of the given text, as the input of the tool where the model was told
 // to call one.
 func Wrote(text func(*Request) string) Step {
@@ -113,13 +108,6 @@ func ended(finish string, text func(*Request) string) Step {
 
 // Text is Wrote for a fixed text.
 func Text(text string) Step { return Wrote(func(*Request) string { return text }) }
-
-// Fenced wraps the answer in a fence, with prose around it.
-func Fenced(values map[string]any) Step {
-	return Wrote(func(r *Request) string {
-		return "Here is my verdict:\n```json\n" + Answer(r.Token(), values) + "\n```\nI hope that helps."
-	})
-}
 
 // Empty answers with no text at all.
 func Empty() Step { return Text("") }
@@ -229,30 +217,36 @@ func Page(status int, title string) Step {
 	return Status(status, "<!DOCTYPE html>\n<html><head><title>"+title+"</title></head><body><h1>"+title+"</h1></body></html>\n", "Content-Type", "text/html; charset=utf-8")
 }
 
-// Stream answers with an event stream although none was asked for, CutStream with half of one.
+// Stream answers with an event stream although none was asked for.
 func Stream() Step {
 	return Step{status: http.StatusOK, header: map[string]string{"Content-Type": "text/event-stream"}, body: func(r *Request) string {
 		return "data: " + completion(r, output{text: "part", finish: ""}) + "\n\ndata: [DONE]\n\n"
 	}}
 }
 
+// CutStream answers with half of an event stream, and closes the connection.
 func CutStream() Step {
 	s := Stream()
 	s.end = cutChunk
 	return s
 }
 
-// Hang never answers; HangBody sends its header and half of a body, then nothing.
-func Hang() Step     { return Step{end: hang} }
+// Hang never answers.
+func Hang() Step { return Step{end: hang} }
+
+// HangBody sends its header and half of a body, then nothing.
 func HangBody() Step { return Step{status: http.StatusOK, end: hangBody, body: garbage} }
 
-// Cut closes the connection before an answer, CutBody in the middle of it.
-func Cut() Step     { return Step{end: cut} }
+// Cut closes the connection before an answer.
+func Cut() Step { return Step{end: cut} }
+
+// CutBody closes the connection in the middle of a body whose length was told.
 func CutBody() Step { return Step{status: http.StatusOK, end: cutBody, body: garbage} }
 
-// CutChunk closes the connection in the middle of a body whose length was not told. Half sends half of
-// a body and ends it as if it were whole.
+// CutChunk closes the connection in the middle of a body whose length was not told.
 func CutChunk() Step { return Step{status: http.StatusOK, end: cutChunk, body: garbage} }
+
+// Half sends two thirds of a body and ends it as if it were whole.
 func Half() Step {
 	return Step{status: http.StatusOK, body: func(r *Request) string { b := garbage(r); return b[:len(b)*2/3] }}
 }

@@ -103,7 +103,7 @@ func unreadable(got *received) (class assay.Class, format string, arg any) {
 
 const (
 	cutByLimit   = "the answer hit its length limit; raise max_tokens; it ended"
-	cutByContext = "the model's context window was full before the answer's end; shorten the prompt or use a model with a longer context; it ended"
+	cutByContext = "the model's context window was full before the answer's end; shorten the prompt, use a model with a longer context, or a judge with `long_transcripts: head_and_tail`; it ended"
 )
 
 // filters are the words of providers for a filter, beside content_filter itself.

@@ -91,6 +91,7 @@ func TestAnswersOfManyShapes(t *testing.T) {
 		"no content":             {Messages, `{"type":"message","content":[],"stop_reason":"end_turn"}`, assay.ClassMalformed, "it is empty"},
 		"error with status 200":  {Messages, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, assay.ClassProviderError, "Overloaded"},
 		"only thoughts":          {Messages, `{"type":"message","content":[{"type":"thinking","thinking":"hmm"}],"stop_reason":"max_tokens"}`, assay.ClassTruncated, "raise max_tokens"},
+		"window is full":         {Messages, `{"type":"message","content":[{"type":"text","text":"{\"a"}],"stop_reason":"model_context_window_exceeded"}`, assay.ClassTruncated, "long_transcripts: head_and_tail"},
 		"guardrail of a gateway": {Messages, `{"type":"message","content":[],"stop_reason":"guardrail_intervened"}`, assay.ClassContentFiltered, "filter"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 // API names a protocol.
 type API string
 
+// Protocols, as definitions write them.
 const (
 	ChatCompletions API = "chat_completions"
 	Responses       API = "responses"
@@ -28,8 +29,8 @@ type Settings struct {
 	Timeout    time.Duration     `json:"timeout,omitempty"`
 }
 
-// DefaultTimeout bounds one call.
-const DefaultTimeout = 2 * time.Minute
+// defaultTimeout bounds one call.
+const defaultTimeout = 2 * time.Minute
 
 // Params are what is asked of the model beside the texts; all of it can change an answer.
 type Params struct {

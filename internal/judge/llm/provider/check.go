@@ -35,34 +35,34 @@ type Report struct {
 type StepState string
 
 const (
-	StepOK      StepState = "ok"
-	StepMissing StepState = "missing" // judges work without it, but something is lost
-	StepFailed  StepState = "failed"
-	StepSkipped StepState = "skipped" // nobody knows: an earlier step failed
+	stateOK      StepState = "ok"
+	stateMissing StepState = "missing" // judges work without it, but something is lost
+	stateFailed  StepState = "failed"
+	stateSkipped StepState = "skipped" // nobody knows: an earlier step failed
 )
 
 // Step is one thing that must work, or be there, for a judge to be asked well.
 type Step struct {
-	Name  string    `json:"name"`
-	State StepState `json:"state"`
-	Says  string    `json:"says"`           // one sentence
-	Todo  string    `json:"todo,omitempty"` // what to do about it
+	Name   string    `json:"name"`
+	State  StepState `json:"state"`
+	Says   string    `json:"says"`             // one sentence
+	Remedy string    `json:"remedy,omitempty"` // what to do about it
 }
 
 // Names of the steps, in order.
 const (
-	CheckSettings = "settings"
-	CheckAddress  = "address"
-	CheckTLS      = "tls"
-	CheckKey      = "key"
-	CheckModel    = "model"
-	CheckAnswer   = "answer"
-	CheckSchema   = "structured output"
-	CheckUsage    = "usage"
-	CheckLimits   = "limits"
+	stepSettings = "settings"
+	stepAddress  = "address"
+	stepTLS      = "tls"
+	stepKey      = "key"
+	stepModel    = "model"
+	stepAnswer   = "answer"
+	stepSchema   = "structured_output"
+	stepUsage    = "usage"
+	stepLimits   = "limits"
 )
 
-var checks = []string{CheckSettings, CheckAddress, CheckTLS, CheckKey, CheckModel, CheckAnswer, CheckSchema, CheckUsage, CheckLimits}
+var checks = []string{stepSettings, stepAddress, stepTLS, stepKey, stepModel, stepAnswer, stepSchema, stepUsage, stepLimits}
 
 const (
 	checkSchema = `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false}`
@@ -91,14 +91,14 @@ func Check(ctx context.Context, s Settings, p Params, env Env) Report {
 	c, err := New(s, p, "", []Part{{Text: checkPrompt}}, env)
 	if err != nil {
 		r := Report{Provider: s.Provider, API: s.API, Endpoint: s.BaseURL, Model: p.Model}
-		r.fail(CheckSettings, err.Error(), hintOf(err))
+		r.fail(stepSettings, err.Error(), hintOf(err))
 		return r.finish()
 	}
 	began := time.Now()
 	content, reply := c.Send(ctx, c.Body(nil, nil))
 	r := Report{Provider: c.settings.Provider, API: c.settings.API, Endpoint: c.settings.BaseURL, Model: c.model, Served: reply.Model,
 		Usage: reply.Usage, Told: reply.Told, Took: time.Since(began), Class: reply.Class, RequestID: reply.RequestID}
-	r.ok(CheckSettings, "%s at %s", r.API, r.Endpoint)
+	r.ok(stepSettings, "%s at %s", r.API, r.Endpoint)
 	r.look(c, content, reply)
 	return r.finish()
 }
@@ -110,24 +110,24 @@ func hintOf(err error) string {
 	return ""
 }
 
-func (r *Report) step(name string, state StepState, says, todo string) {
-	r.Steps = append(r.Steps, Step{Name: name, State: state, Says: says, Todo: todo})
+func (r *Report) step(name string, state StepState, says, remedy string) {
+	r.Steps = append(r.Steps, Step{Name: name, State: state, Says: says, Remedy: remedy})
 }
 
 func (r *Report) ok(name, format string, args ...any) {
-	r.step(name, StepOK, fmt.Sprintf(format, args...), "")
+	r.step(name, stateOK, fmt.Sprintf(format, args...), "")
 }
 
-func (r *Report) fail(name, says, todo string) { r.step(name, StepFailed, says, todo) }
+func (r *Report) fail(name, says, remedy string) { r.step(name, stateFailed, says, remedy) }
 
 // finish adds the steps that were not reached.
 func (r *Report) finish() Report {
 	r.OK = true
 	for _, s := range r.Steps {
-		r.OK = r.OK && s.State != StepFailed
+		r.OK = r.OK && s.State != stateFailed
 	}
 	for _, name := range checks[len(r.Steps):] {
-		r.step(name, StepSkipped, "not known: an earlier step failed", "")
+		r.step(name, stateSkipped, "not known: an earlier step failed", "")
 	}
 	return *r
 }
@@ -138,44 +138,44 @@ func (r *Report) look(c *Client, content string, reply judge.Reply) {
 	secure := strings.HasPrefix(r.Endpoint, "https:")
 	switch {
 	case reply.Class == assay.ClassBadCredentials && reply.CallAt.IsZero():
-		r.step(CheckAddress, StepSkipped, "not known: no call left without a key", "")
-		r.step(CheckTLS, StepSkipped, "not known: no call left without a key", "")
-		r.fail(CheckKey, reply.Error, "give the key by api_key_env, api_key_file or api_key_command where runs are driven")
+		r.step(stepAddress, stateSkipped, "not known: no call left without a key", "")
+		r.step(stepTLS, stateSkipped, "not known: no call left without a key", "")
+		r.fail(stepKey, reply.Error, "give the key by api_key_env, api_key_file or api_key_command where runs are driven")
 		return
 	case strings.HasPrefix(reply.Error, insecure):
-		r.ok(CheckAddress, "something answers there")
-		r.fail(CheckTLS, reply.Error, "give the authority's certificate as ca_file; or the endpoint speaks http: look at base_url")
+		r.ok(stepAddress, "something answers there")
+		r.fail(stepTLS, reply.Error, "give the authority's certificate as ca_file; or the endpoint speaks http: look at base_url")
 		return
 	case reply.HTTPStatus == 0 || reply.Class == assay.ClassUnreachable:
-		r.fail(CheckAddress, reply.Error, remedy+"; look at base_url, at HTTPS_PROXY and at NO_PROXY")
+		r.fail(stepAddress, reply.Error, remedy+"; look at base_url, at HTTPS_PROXY and at NO_PROXY")
 		return
 	}
-	r.ok(CheckAddress, "it answers in %s", r.Took.Round(time.Millisecond))
+	r.ok(stepAddress, "it answers in %s", r.Took.Round(time.Millisecond))
 	if secure {
-		r.ok(CheckTLS, "the connection is secure")
+		r.ok(stepTLS, "the connection is secure")
 	} else {
-		r.step(CheckTLS, StepMissing, "the connection is not encrypted", "use https where the endpoint is not on this machine or in a network of your own")
+		r.step(stepTLS, stateMissing, "the connection is not encrypted", "use https where the endpoint is not on this machine or in a network of your own")
 	}
 	if reply.Class == assay.ClassBadCredentials {
-		r.fail(CheckKey, reply.Error, remedy)
+		r.fail(stepKey, reply.Error, remedy)
 		return
 	}
 	switch {
 	case reply.HTTPStatus >= 500 || reply.HTTPStatus == 404:
-		r.step(CheckKey, StepSkipped, "not known: the endpoint answered before it looked at the key", "")
+		r.step(stepKey, stateSkipped, "not known: the endpoint answered before it looked at the key", "")
 	case c.keys.source == nil:
-		r.ok(CheckKey, "none was asked for")
+		r.ok(stepKey, "none was asked for")
 	default:
-		r.ok(CheckKey, "the key of %s is taken", c.keys.source.name())
+		r.ok(stepKey, "the key of %s is taken", c.keys.source.name())
 	}
 	if reply.Class == assay.ClassModelMissing {
-		r.fail(CheckModel, reply.Error, "name a model that the endpoint has, as it spells it")
+		r.fail(stepModel, reply.Error, "name a model that the endpoint has, as it spells it")
 		return
 	}
 	if reply.HTTPStatus < 200 || reply.HTTPStatus >= 300 {
-		r.step(CheckModel, StepSkipped, "not known: there was no answer", "")
+		r.step(stepModel, stateSkipped, "not known: there was no answer", "")
 	} else {
-		r.ok(CheckModel, "%s answers", cmp.Or(r.Served, r.Model))
+		r.ok(stepModel, "%s answers", cmp.Or(r.Served, r.Model))
 	}
 	r.answered(c, content, reply, remedy)
 }
@@ -183,30 +183,30 @@ func (r *Report) look(c *Client, content string, reply judge.Reply) {
 func (r *Report) answered(c *Client, content string, reply judge.Reply, remedy string) {
 	switch {
 	case reply.Class == assay.ClassJudgeError:
-		r.fail(CheckAnswer, reply.Error, "the endpoint does not take one of the parameters: if it is the format, use response_format tool, json_object or none; if it is temperature, top_p or seed, leave it out or set reasoning")
+		r.fail(stepAnswer, reply.Error, "the endpoint does not take one of the parameters: if it is the format, use response_format tool, json_object or none; if it is temperature, top_p or seed, leave it out or set reasoning")
 		return
 	case reply.Class != assay.ClassNone:
-		r.fail(CheckAnswer, reply.Error, remedy)
+		r.fail(stepAnswer, reply.Error, remedy)
 		return
 	}
-	r.ok(CheckAnswer, "the model answered")
+	r.ok(stepAnswer, "the model answered")
 	switch answer := gjson.Parse(content); {
 	case c.format == FormatNone:
-		r.step(CheckSchema, StepMissing, "none is asked for: the strict parser alone reads the answer", "use response_format json_schema or tool where the model knows one")
+		r.step(stepSchema, stateMissing, "none is asked for: the strict parser alone reads the answer", "use response_format json_schema or tool where the model knows one")
 	case gjson.Valid(content) && answer.IsObject() && (answer.Get("ok").IsBool() || c.format == FormatObject):
-		r.ok(CheckSchema, "the answer has the form that was asked for by %s", c.format)
+		r.ok(stepSchema, "the answer has the form that was asked for by %s", c.format)
 	default:
-		r.step(CheckSchema, StepMissing, fmt.Sprintf("the answer has not the form that was asked for by %s: %s", c.format, firstLine(content)), "the model or its server does not know this format: try another one (json_schema, tool, json_object)")
+		r.step(stepSchema, stateMissing, fmt.Sprintf("the answer has not the form that was asked for by %s: %s", c.format, firstLine(content)), "the model or its server does not know this format: try another one (json_schema, tool, json_object)")
 	}
 	if r.Usage.Known {
-		r.ok(CheckUsage, "%d tokens in, %d out, of which %d reasoning", r.Usage.Input, r.Usage.Output, r.Usage.Reasoning)
+		r.ok(stepUsage, "%d tokens in, %d out, of which %d reasoning", r.Usage.Input, r.Usage.Output, r.Usage.Reasoning)
 	} else {
-		r.step(CheckUsage, StepMissing, "the response does not tell how many tokens were used", "costs stay unknown, and a budget counts the most that a call can cost")
+		r.step(stepUsage, stateMissing, "the response does not tell how many tokens were used", "costs stay unknown, and a budget counts the most that a call can cost")
 	}
 	if r.Told == (limit.Told{}) {
-		r.step(CheckLimits, StepMissing, "the response tells no limits", "set the model's limits by hand where you know them; without, calls grow until a 429")
+		r.step(stepLimits, stateMissing, "the response tells no limits", "set the model's limits by hand where you know them; without, calls grow until a 429")
 	} else {
-		r.ok(CheckLimits, "%s", limits(r.Told))
+		r.ok(stepLimits, "%s", limits(r.Told))
 	}
 }
 

@@ -25,7 +25,7 @@ func checked(t *testing.T, base string, changes ...change) Report {
 		t.Fatalf("%+v", r)
 	}
 	for i, step := range r.Steps {
-		if step.Name != checks[i] || step.Says == "" || (step.State == StepFailed || step.State == StepMissing) != (step.Todo != "") || strings.Contains(step.Says+step.Todo, secret) {
+		if step.Name != checks[i] || step.Says == "" || (step.State == stateFailed || step.State == stateMissing) != (step.Remedy != "") || strings.Contains(step.Says+step.Remedy, secret) {
 			t.Errorf("%+v", step)
 		}
 	}
@@ -45,7 +45,7 @@ func TestCheckOfAProviderThatWorks(t *testing.T) {
 		})
 		r := checked(t, server.BaseURL, as(provider, api, format))
 		for _, step := range r.Steps {
-			if want := map[bool]StepState{false: StepOK, true: StepMissing}[step.Name == CheckTLS]; step.State != want {
+			if want := map[bool]StepState{false: stateOK, true: stateMissing}[step.Name == stepTLS]; step.State != want {
 				t.Errorf("%+v", step)
 			}
 		}
@@ -70,23 +70,23 @@ func TestCheckNamesTheStepThatFails(t *testing.T) {
 		missing []string
 		ok      []string
 	}{
-		"settings":        {change: func(s *Settings, _ *Params) { s.Provider = "nobody" }, failed: CheckSettings},
-		"model not given": {change: func(_ *Settings, p *Params) { p.Model = "" }, failed: CheckSettings},
-		"nobody there":    {base: "http://127.0.0.1:1/v1", failed: CheckAddress},
-		"wrong path":      {step: llmtest.Status(404, `{"detail":"Not Found"}`), failed: CheckAddress},
-		"cut":             {step: llmtest.Cut(), failed: CheckAddress},
-		"no CA":           {base: secured.URL, failed: CheckTLS, ok: []string{CheckAddress}},
-		"CA":              {base: secured.URL, change: func(s *Settings, _ *Params) { s.CAFile = ca }, ok: []string{CheckTLS, CheckSchema}, missing: []string{CheckLimits}},
-		"key not set":     {step: llmtest.Text("x"), change: func(s *Settings, _ *Params) { s.KeyEnv = "NOT_SET" }, failed: CheckKey},
-		"key refused":     {step: llmtest.BadKey(secret), failed: CheckKey, ok: []string{CheckAddress}},
-		"model":           {step: llmtest.NoModel(), failed: CheckModel, ok: []string{CheckAddress}},
-		"no money":        {step: llmtest.Quota(), failed: CheckAnswer, ok: []string{CheckKey}},
-		"bad parameter":   {step: llmtest.Problem(400, "invalid_request_error", "", "response_format is not supported"), failed: CheckAnswer, ok: []string{CheckKey}},
-		"server error":    {step: llmtest.ServerError(), failed: CheckAnswer},
-		"page":            {step: llmtest.Page(http.StatusOK, "Sign in"), failed: CheckAnswer, ok: []string{CheckAddress}},
-		"no schema":       {step: llmtest.Text("Sure! It is ok."), missing: []string{CheckSchema, CheckLimits}, ok: []string{CheckAnswer, CheckUsage}},
-		"no usage":        {step: llmtest.Status(200, `{"choices":[{"message":{"content":"{\"ok\":true}"}}]}`), missing: []string{CheckUsage}, ok: []string{CheckSchema}},
-		"format none":     {step: llmtest.Text("hello"), change: func(_ *Settings, p *Params) { p.Format = FormatNone }, missing: []string{CheckSchema}},
+		"settings":        {change: func(s *Settings, _ *Params) { s.Provider = "nobody" }, failed: stepSettings},
+		"model not given": {change: func(_ *Settings, p *Params) { p.Model = "" }, failed: stepSettings},
+		"nobody there":    {base: "http://127.0.0.1:1/v1", failed: stepAddress},
+		"wrong path":      {step: llmtest.Status(404, `{"detail":"Not Found"}`), failed: stepAddress},
+		"cut":             {step: llmtest.Cut(), failed: stepAddress},
+		"no CA":           {base: secured.URL, failed: stepTLS, ok: []string{stepAddress}},
+		"CA":              {base: secured.URL, change: func(s *Settings, _ *Params) { s.CAFile = ca }, ok: []string{stepTLS, stepSchema}, missing: []string{stepLimits}},
+		"key not set":     {step: llmtest.Text("x"), change: func(s *Settings, _ *Params) { s.KeyEnv = "NOT_SET" }, failed: stepKey},
+		"key refused":     {step: llmtest.BadKey(secret), failed: stepKey, ok: []string{stepAddress}},
+		"model":           {step: llmtest.NoModel(), failed: stepModel, ok: []string{stepAddress}},
+		"no money":        {step: llmtest.Quota(), failed: stepAnswer, ok: []string{stepKey}},
+		"bad parameter":   {step: llmtest.Problem(400, "invalid_request_error", "", "response_format is not supported"), failed: stepAnswer, ok: []string{stepKey}},
+		"server error":    {step: llmtest.ServerError(), failed: stepAnswer},
+		"page":            {step: llmtest.Page(http.StatusOK, "Sign in"), failed: stepAnswer, ok: []string{stepAddress}},
+		"no schema":       {step: llmtest.Text("Sure! It is ok."), missing: []string{stepSchema, stepLimits}, ok: []string{stepAnswer, stepUsage}},
+		"no usage":        {step: llmtest.Status(200, `{"choices":[{"message":{"content":"{\"ok\":true}"}}]}`), missing: []string{stepUsage}, ok: []string{stepSchema}},
+		"format none":     {step: llmtest.Text("hello"), change: func(_ *Settings, p *Params) { p.Format = FormatNone }, missing: []string{stepSchema}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			base := tc.base
@@ -101,22 +101,22 @@ func TestCheckNamesTheStepThatFails(t *testing.T) {
 			if r.OK != (tc.failed == "") {
 				t.Errorf("%+v", r)
 			}
-			first := slices.IndexFunc(r.Steps, func(s Step) bool { return s.State == StepFailed })
+			first := slices.IndexFunc(r.Steps, func(s Step) bool { return s.State == stateFailed })
 			if tc.failed != "" && (first < 0 || r.Steps[first].Name != tc.failed) {
 				t.Fatalf("%+v", r.Steps)
 			}
 			for i, s := range r.Steps {
-				if first >= 0 && i > first && s.State != StepSkipped {
+				if first >= 0 && i > first && s.State != stateSkipped {
 					t.Errorf("after what failed: %+v", s)
 				}
 			}
 			for _, name := range tc.missing {
-				if r.state(name) != StepMissing {
+				if r.state(name) != stateMissing {
 					t.Errorf("%s is %s", name, r.state(name))
 				}
 			}
 			for _, name := range tc.ok {
-				if r.state(name) != StepOK {
+				if r.state(name) != stateOK {
 					t.Errorf("%s is %s", name, r.state(name))
 				}
 			}

@@ -206,7 +206,7 @@ func (p problem) sentence(class assay.Class, path string) string {
 		s += "; there is no /" + path + " under this base_url"
 	case class == assay.ClassJudgeError:
 		s += "; the judge's parameters do not suit this model"
-		if what := todo(p.message); what != "" {
+		if what := remedyOf(p.message); what != "" {
 			s += ": " + what
 		}
 	}

@@ -5,8 +5,8 @@ import "strings"
 // refused are the parameters that some models refuse, by the words that providers use for them, and
 // what to do in the judge; of a built-in judge by the variable that its definition reads.
 var refused = []struct {
-	words          []string
-	todo, variable string
+	words            []string
+	remedy, variable string
 }{
 	{[]string{"temperature"}, "leave temperature out", "ASSAY_JUDGE_TEMPERATURE, which may be empty"},
 	{[]string{"reasoning", "thinking", "effort"}, "change reasoning or leave it out", "ASSAY_JUDGE_REASONING"},
@@ -15,15 +15,15 @@ var refused = []struct {
 	{[]string{"max_tokens", "max_completion_tokens", "max_output_tokens"}, "set max_tokens as the model takes it", "ASSAY_JUDGE_MAX_TOKENS"},
 }
 
-// todo says what to do about a parameter that the endpoint named when it refused the request, "" where
+// remedyOf says what to do about a parameter that the endpoint named when it refused the request, "" where
 // it named none of these. Of several the first is what it speaks of.
-func todo(message string) string {
+func remedyOf(message string) string {
 	message = strings.ToLower(message)
 	first, says := len(message), ""
 	for _, r := range refused {
 		for _, w := range r.words {
 			if i := strings.Index(message, w); i >= 0 && i < first {
-				first, says = i, r.todo+" (of a built-in judge by "+r.variable+")"
+				first, says = i, r.remedy+" (of a built-in judge by "+r.variable+")"
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func (s Settings) Complete() (Settings, error) {
 		return s, invalid("timeout", "timeout %s is negative", s.Timeout).WithHint("for instance 2m, or leave it out")
 	}
 	if s.Timeout == 0 {
-		s.Timeout = DefaultTimeout
+		s.Timeout = defaultTimeout
 	}
 	return s, nil
 }

@@ -25,7 +25,7 @@ func TestProfilesAreWhole(t *testing.T) {
 			continue
 		}
 		s, err := Settings{Provider: p.Name}.Complete()
-		if err != nil || s.BaseURL != p.BaseURL || s.API != p.APIs[0] || s.KeyEnv != p.KeyEnv || s.Timeout != DefaultTimeout {
+		if err != nil || s.BaseURL != p.BaseURL || s.API != p.APIs[0] || s.KeyEnv != p.KeyEnv || s.Timeout != defaultTimeout {
 			t.Errorf("%+v %v", s, err)
 		}
 		if again, err := s.Complete(); err != nil || !same(again, s) {
