@@ -39,12 +39,14 @@ func ParseRunID(s string) (RunID, error) {
 	return RunID(n), nil
 }
 
-// RunKind says what a run does. Suites and external runs come with a later issue.
+// RunKind says what a run does.
 type RunKind string
 
 const (
-	RunGrade  RunKind = "grade"
-	RunSingle RunKind = "single"
+	RunGrade    RunKind = "grade"
+	RunSingle   RunKind = "single"
+	RunSuite    RunKind = "suite"    // a harness that Assay launches
+	RunExternal RunKind = "external" // a harness that reports from elsewhere
 )
 
 // RunState is where a run stands; engine.Machine says what may follow what.
@@ -73,6 +75,10 @@ const (
 	PhasePlanning  RunPhase = "planning"
 	PhaseGrading   RunPhase = "grading"
 	PhaseFinishing RunPhase = "finishing"
+
+	PhaseStarting  RunPhase = "starting"  // of a suite: the harness is being launched
+	PhaseExecuting RunPhase = "executing" // it runs
+	PhaseStopping  RunPhase = "stopping"  // it was told to end
 )
 
 // Reason is a stable code that says why a run is not running. Pausing classes are reasons too.
@@ -96,6 +102,18 @@ const (
 	ReasonJudgeUnusable  Reason = "judge_unusable"   // failed: a judge version cannot be built here
 	ReasonRateLimited    Reason = "rate_limited"     // paused: 30 min without one success; has wake_at
 	ReasonProviderDown   Reason = "provider_down"    // paused: the provider answers with errors only; has wake_at
+
+	// Of suite and external runs. done is theirs too: the harness ended and its success rule holds.
+	ReasonLaunchFailed   Reason = "launch_failed"   // failed: the harness could not be started
+	ReasonExitCode       Reason = "exit_code"       // failed: it exited with a code that is no success
+	ReasonSignal         Reason = "signal"          // failed: a signal ended it that Assay did not send
+	ReasonTimeLimit      Reason = "time_limit"      // failed: it was ended at its time limit
+	ReasonCasesFailed    Reason = "cases_failed"    // failed: its cases break the success rule
+	ReasonResultsMissing Reason = "results_missing" // failed: the success rule needs results, and none could be read
+	ReasonOrphaned       Reason = "orphaned"        // lost: no server came back in time, its shim ended it
+	ReasonShimDied       Reason = "shim_died"       // lost: its shim died, what it left was ended
+	ReasonSilent         Reason = "silent"          // lost: an external run reported nothing for too long
+	ReasonLostRetried    Reason = "lost_retried"    // queued: it was lost and is started again
 )
 
 // MaxStalls is how many takeovers without progress a run survives.
@@ -135,17 +153,18 @@ type RunJudge struct {
 
 // Run is one job.
 type Run struct {
-	ID        RunID     `json:"run"`
-	ProjectID ProjectID `json:"-"`
-	Project   string    `json:"project"`
-	Kind      RunKind   `json:"kind"`
-	State     RunState  `json:"state"`
-	Phase     RunPhase  `json:"phase,omitempty"`
-	Reason    Reason    `json:"reason,omitempty"`
-	Sentence  string    `json:"sentence,omitempty"` // Reason in words for people
-	Spec      GradeSpec `json:"spec"`
-	By        string    `json:"by,omitempty"` // who asked
-	RetryOf   RunID     `json:"retry_of,omitempty"`
+	ID        RunID      `json:"run"`
+	ProjectID ProjectID  `json:"-"`
+	Project   string     `json:"project"`
+	Kind      RunKind    `json:"kind"`
+	State     RunState   `json:"state"`
+	Phase     RunPhase   `json:"phase,omitempty"`
+	Reason    Reason     `json:"reason,omitempty"`
+	Sentence  string     `json:"sentence,omitempty"` // Reason in words for people
+	Spec      GradeSpec  `json:"spec,omitzero"`
+	Suite     *SuiteSpec `json:"suite,omitempty"` // of suite and external runs, instead of Spec
+	By        string     `json:"by,omitempty"`    // who asked
+	RetryOf   RunID      `json:"retry_of,omitempty"`
 
 	Epoch       int64 `json:"epoch"`    // times taken up
 	Revision    int64 `json:"revision"` // grows with every change of this row

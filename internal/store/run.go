@@ -24,6 +24,8 @@ type NewRun struct {
 	Project     assay.ProjectID
 	Kind        assay.RunKind
 	Spec        assay.GradeSpec
+	Suite       *assay.SuiteSpec // of suite and external runs
+	Reporting   bool             // an external run: it runs at epoch 1 from the start, and no driver takes it up
 	Concurrency int
 	Budget      *assay.USD // hard, in dollars; nil: none
 	By          string

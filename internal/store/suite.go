@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"assay/internal/assay"
+)
+
+// Suites are the definitions of harnesses, by name.
+type Suites interface {
+	// Apply stores s under its name; false when the stored definition and source are the same already. A
+	// changed definition touches no run: each keeps its own.
+	Apply(ctx context.Context, project assay.ProjectID, s assay.Suite, now time.Time) (changed bool, err error)
+	Get(ctx context.Context, project assay.ProjectID, name string) (assay.Suite, error)
+	// List is in the order of names.
+	List(ctx context.Context, project assay.ProjectID) ([]assay.Suite, error)
+	// Newest is the newest run of each suite of the project that ever ran, of kind suite or external.
+	Newest(ctx context.Context, project assay.ProjectID) (map[string]assay.Run, error)
+}
+
+// Harnesses are what suite and external runs have beside their row: facts, cases, points. Runs.Create
+// makes the row of facts of a run that has a SuiteSpec.
+type Harnesses interface {
+	Facts(ctx context.Context, run assay.RunID) (assay.SuiteFacts, error)
+	// FactsOf reads those of many runs, for lists.
+	FactsOf(ctx context.Context, runs []assay.RunID) (map[assay.RunID]assay.SuiteFacts, error)
+	// Put stores facts under the fence with the heartbeat, and with progress_at where it advanced, and
+	// returns what the driver must know.
+	Put(ctx context.Context, f Fence, facts assay.SuiteFacts, advanced bool, now time.Time) (assay.RunControl, error)
+	// Report changes the facts of an external run while its row is locked, with its heartbeat and, where
+	// change says so, progress_at. On a run that has ended change gets the facts as they are and ended =
+	// true, and what it returns is stored: a late report is recorded and resurrects nothing.
+	Report(ctx context.Context, run assay.RunID, now time.Time, change func(facts *assay.SuiteFacts, ended bool) (advanced bool, err error)) (assay.Run, error)
+	// ResetCases deletes the run's cases with their items and verdicts: results are read again from the start.
+	ResetCases(ctx context.Context, f Fence) error
+	// PutCases adds cases with seq from 1 upwards as ended items with their findings as verdicts, and adds
+	// them to Planned. Judge 0 of the run is the suite.
+	PutCases(ctx context.Context, f Fence, cases []assay.Case, now time.Time) error
+	// Cases page in seq order. Zero fields of q select all.
+	Cases(ctx context.Context, run assay.RunID, q CaseQuery, p Page) (cases []assay.Case, next string, err error)
+	// AddPoints stores points of metrics, numbered by their place in the attempt's events: one that is
+	// there already is left. Unfenced: they are facts.
+	AddPoints(ctx context.Context, run assay.RunID, points []Point) error
+	// Points of one metric in the order of their numbers, at most limit, the newest ones.
+	Points(ctx context.Context, run assay.RunID, name string, limit int) ([]Point, error)
+}
+
+// CaseQuery selects cases.
+type CaseQuery struct {
+	State assay.ItemState
+	Pass  *bool
+}
+
+// Point is one reported value of a metric.
+type Point struct {
+	N int64 // grows over all metrics of the run
+	assay.Metric
+}
+
+// Schedules are the clocks that start runs.
+type Schedules interface {
+	// Apply stores s under its name with its next tick; false when definition and source are the same
+	// already, and then nothing changes. What it owed by an older definition is dropped.
+	Apply(ctx context.Context, project assay.ProjectID, s assay.Schedule, now time.Time) (changed bool, err error)
+	Get(ctx context.Context, project assay.ProjectID, name string) (assay.Schedule, error)
+	// List is in the order of names.
+	List(ctx context.Context, project assay.ProjectID) ([]assay.Schedule, error)
+	// Pause stores whether it is paused, and the tick that is next.
+	Pause(ctx context.Context, project assay.ProjectID, name string, paused bool, next *time.Time) (assay.Schedule, error)
+	Delete(ctx context.Context, project assay.ProjectID, name string) error
+	// Due lists those of every project that are not paused and whose next tick has come, oldest first.
+	Due(ctx context.Context, now time.Time) ([]assay.Schedule, error)
+	// Ticked stores how a tick ended and the next one, if the tick owed is still owed; false: another was
+	// first, or the schedule changed.
+	Ticked(ctx context.Context, id int64, owed time.Time, last assay.Tick, next *time.Time) (bool, error)
+}
