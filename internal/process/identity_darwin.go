@@ -25,14 +25,14 @@ func Identify(pid int) (Identity, error) {
 func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // awaitExit returns when the leader has exited and leaves it unreaped.
-func (c *child) awaitExit() {
+func awaitExit(pid int) {
 	queue, err := unix.Kqueue()
 	if err != nil {
 		return
 	}
 	defer unix.Close(queue)
 	exit := unix.Kevent_t{Filter: unix.EVFILT_PROC, Flags: unix.EV_ADD | unix.EV_ONESHOT, Fflags: unix.NOTE_EXIT}
-	unix.SetKevent(&exit, c.cmd.Process.Pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
+	unix.SetKevent(&exit, pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
 	for {
 		// ESRCH: it has exited already.
 		if _, err := unix.Kevent(queue, []unix.Kevent_t{exit}, make([]unix.Kevent_t, 1), nil); err != unix.EINTR {

@@ -41,9 +41,9 @@ func groupAttributes() *syscall.SysProcAttr {
 }
 
 // awaitExit returns when the leader has exited and leaves it unreaped.
-func (c *child) awaitExit() {
+func awaitExit(pid int) {
 	for {
-		err := unix.Waitid(unix.P_PID, c.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if err != unix.EINTR {
 			return
 		}

@@ -88,7 +88,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 		err := c.start()
 		started <- err
 		if err == nil {
-			c.awaitExit()
+			awaitExit(c.cmd.Process.Pid)
 		}
 	}()
 	if err := <-started; err != nil {

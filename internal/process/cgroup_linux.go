@@ -1,0 +1,127 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// cgroup is a control group (v2) that holds one tree and nothing else. A nil *cgroup is none: its
+// methods do nothing.
+type cgroup struct {
+	dir string
+	fd  *os.File // while it is entered
+}
+
+var cgroupNumber atomic.Int64 // names of one process differ
+
+// newCgroup makes one below that of this process; nil where that cannot be done.
+func newCgroup() *cgroup {
+	own := ownCgroup()
+	if own == "" {
+		return nil
+	}
+	dir := filepath.Join(own, fmt.Sprintf("assay-%d-%d", os.Getpid(), cgroupNumber.Add(1)))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil
+	}
+	c := &cgroup{dir: dir}
+	if _, err := os.Stat(filepath.Join(dir, "cgroup.kill")); err != nil {
+		c.remove() // a kernel before 5.14
+		return nil
+	}
+	return c
+}
+
+// ownCgroup is the folder of this process's control group, "" where there is none of version 2.
+func ownCgroup() string {
+	groups, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range bytes.Lines(mounts) {
+		fields, kind, ok := strings.Cut(string(line), " - ")
+		if f := strings.Fields(fields); ok && strings.HasPrefix(kind, "cgroup2 ") && len(f) > 4 {
+			for group := range bytes.Lines(groups) {
+				if path, ok := strings.CutPrefix(strings.TrimSpace(string(group)), "0::"); ok {
+					return filepath.Join(f[4], path)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func cgroupAt(dir string) *cgroup {
+	if dir == "" {
+		return nil
+	}
+	return &cgroup{dir: dir}
+}
+
+func (c *cgroup) path() string {
+	if c == nil {
+		return ""
+	}
+	return c.dir
+}
+
+// enter makes a child begin its life in c.
+func (c *cgroup) enter(attributes *syscall.SysProcAttr) {
+	if c == nil {
+		return
+	}
+	f, err := os.Open(c.dir)
+	if err != nil {
+		return
+	}
+	c.fd = f
+	attributes.UseCgroupFD, attributes.CgroupFD = true, int(f.Fd())
+}
+
+// kill kills all that is in c, whatever it does meanwhile.
+func (c *cgroup) kill() {
+	if c != nil {
+		os.WriteFile(filepath.Join(c.dir, "cgroup.kill"), []byte("1"), 0)
+	}
+}
+
+// processes lists what is in c and in groups that were made below it.
+func (c *cgroup) processes() (pids []int) {
+	if c == nil {
+		return nil
+	}
+	filepath.WalkDir(c.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.Name() != "cgroup.procs" {
+			return nil
+		}
+		raw, _ := os.ReadFile(path)
+		for _, f := range bytes.Fields(raw) {
+			if pid, err := strconv.Atoi(string(f)); err == nil && pid != 0 {
+				pids = append(pids, pid)
+			}
+		}
+		return nil
+	})
+	return pids
+}
+
+func (c *cgroup) remove() {
+	if c == nil {
+		return
+	}
+	if c.fd != nil {
+		c.fd.Close()
+		c.fd = nil
+	}
+	os.Remove(c.dir)
+}
