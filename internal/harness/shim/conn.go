@@ -1,0 +1,111 @@
+package shim
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/harness/report"
+	"assay/internal/logs"
+	"assay/internal/process"
+)
+
+// Status is what a shim says of its harness.
+type Status struct {
+	Stopping assay.ExitCause  `json:"stopping,omitempty"` // why it was told to end
+	Shim     process.Identity `json:"shim"`
+	Harness  process.Identity `json:"harness"`
+	ActiveAt time.Time        `json:"active_at"` // last output or report
+	Log      logs.Stat        `json:"log"`
+	Events   int64            `json:"events"`
+	At       time.Time        `json:"at"`
+}
+
+// request is what a client may ask.
+type request struct {
+	Stop assay.ExitCause `json:"stop"`
+}
+
+// Conn is a connection to a living shim. For as long as one is open the harness is no orphan.
+type Conn struct {
+	c net.Conn
+	r *bufio.Reader
+}
+
+// Dial connects to the shim of an attempt that Look calls Alive.
+func Dial(ctx context.Context, dir string) (*Conn, error) {
+	address, done, err := socketAddress(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reach the shim: %w", err)
+	}
+	defer done()
+	c, err := new(net.Dialer).DialContext(ctx, "unix", address)
+	if err != nil {
+		return nil, fmt.Errorf("reach the shim: %w", err)
+	}
+	return &Conn{c: c, r: bufio.NewReader(c)}, nil
+}
+
+// Next waits for the next status: the present one at once, then one for each change, at most a few a
+// second, and one a second. An error says that the shim is gone, or silent until deadline: Look tells.
+func (c *Conn) Next(deadline time.Time) (s Status, err error) {
+	if err := c.c.SetReadDeadline(deadline); err != nil {
+		return s, err
+	}
+	line, err := c.r.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("hear the shim: %w", err)
+	}
+	return s, nil
+}
+
+// Stop asks the shim to end the harness: TERM, its grace, KILL. The first cause counts.
+func (c *Conn) Stop(cause assay.ExitCause) error {
+	raw, err := json.Marshal(request{Stop: cause})
+	if err == nil {
+		_, err = c.c.Write(append(raw, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("ask the shim to stop: %w", err)
+	}
+	return nil
+}
+
+// Close leaves the shim to itself.
+func (c *Conn) Close() error { return c.c.Close() }
+
+// Events calls f for what was reported after event n, in order.
+func Events(dir string, n int64, f func(report.Event) error) error {
+	file, err := os.Open(filepath.Join(dir, eventsFile))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read events: %w", err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 64<<10)
+	for lines.Scan() {
+		var e report.Event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			break // half a line: it is being written
+		}
+		if e.N <= n {
+			continue
+		}
+		if err := f(e); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
