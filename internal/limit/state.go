@@ -21,8 +21,8 @@ type State struct {
 	Tokens           int64 // expected of the calls in flight
 	Shares           int
 	Waiting          int // shares that were refused and have not come back
-	HeldUntil        time.Time
-	HeldWhy          Reason
+	QuietUntil       time.Time
+	QuietWhy         Reason
 	Breaker          BreakerState
 	Cause            Kind // of the breaker not being closed
 	Message          string
@@ -54,7 +54,7 @@ func (l *Limiter) State() State {
 		s.Window = w
 	}
 	if now.Before(l.held) {
-		s.HeldUntil, s.HeldWhy = l.held, l.heldWhy
+		s.QuietUntil, s.QuietWhy = l.held, l.heldWhy
 	}
 	return s
 }
