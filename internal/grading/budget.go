@@ -12,6 +12,7 @@ import (
 // budget holds a run to its own budget and to its project's budget of the month.
 type budget struct {
 	g        *Grader
+	id       assay.RunID
 	run      purse
 	project  *purse
 	name     string // of the project
@@ -37,12 +38,12 @@ const lookEvery = time.Second
 
 // newBudget sums what the run spent so far.
 func (g *Grader) newBudget(ctx context.Context, run assay.Run) (*budget, error) {
-	b := &budget{g: g, project: g.purses.purse(run.ProjectID), name: run.Project, unpriced: run.Spec.Unpriced}
+	b := &budget{g: g, id: run.ID, project: g.purses.purse(run.ProjectID), name: run.Project, unpriced: run.Spec.Unpriced}
 	spend, err := g.o.Store.Items().Spend(ctx, run.ID)
 	if err != nil {
 		return nil, err
 	}
-	b.run.base = spend.Cost + spend.Held
+	b.run.base = spend.Charged()
 	return b, b.look(ctx)
 }
 
@@ -59,12 +60,8 @@ func (b *budget) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	zone, err := time.LoadLocation(p.Settings.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
-	b.month, b.zone = p.Settings.MonthBudget, zone
-	if month := monthOf(now, zone); b.month != nil && b.project.spans() != month {
+	b.month, b.zone = p.Settings.MonthBudget, p.Settings.Location()
+	if month := monthOf(now, b.zone); b.month != nil && b.project.spans() != month {
 		if err := b.project.load(ctx, b.g.o.Store, p.ID, month); err != nil {
 			return err
 		}
@@ -96,14 +93,14 @@ func (b *budget) promise(at time.Time, reserved, own *assay.USD) *refusal {
 
 func (b *budget) ownReached(amount assay.USD, own *assay.USD) *pausing {
 	return &pausing{reason: assay.Reason(assay.ClassBudget), sentence: fmt.Sprintf(
-		"the next call may cost up to USD %s, and USD %s of the run's budget of USD %s are spent or set aside; raise it with `assay runs set RUN --budget` and `assay resume`, or `assay end`",
-		amount, b.run.spent(), own)}
+		"the next call may cost up to USD %s, and USD %s of the run's budget of USD %s are spent or set aside; raise it with `assay runs set %s --budget` and `assay resume %s`, or keep what it has with `assay end %s`",
+		amount, b.run.spent(), own, b.id, b.id, b.id)}
 }
 
 func (b *budget) monthReached(at time.Time, amount assay.USD) *pausing {
 	return &pausing{reason: assay.Reason(assay.ClassBudget), wake: monthOf(at, b.zone).to, sentence: fmt.Sprintf(
-		"the next call may cost up to USD %s, and USD %s of project %s's budget of USD %s for the month are spent or set aside; it goes on next month, or raise it with `assay project set %s --month-budget` and `assay resume`",
-		amount, b.project.spent(), b.name, b.month, b.name)}
+		"the next call may cost up to USD %s, and USD %s of project %s's budget of USD %s for the month are spent or set aside; it goes on next month, or raise it with `assay project set %s --month-budget` and `assay resume %s`",
+		amount, b.project.spent(), b.name, b.month, b.name, b.id)}
 }
 
 // room is what may be promised now.

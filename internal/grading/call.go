@@ -187,7 +187,7 @@ func (l *loop) end(r result) {
 		s.outcome.Seen = r.seen
 	}
 	l.batch.Done = append(l.batch.Done, s.outcome)
-	l.judgeOf(r.item.Judge, r.reply, now)
+	l.judgeOf(r.reply, now)
 	if !s.again {
 		return
 	}

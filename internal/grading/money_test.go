@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -303,7 +304,10 @@ func TestARetryGetsWhatTheBudgetLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.until(again.ID, assay.RunPaused) // two calls of three
+		paused := w.until(again.ID, assay.RunPaused) // two calls of three
+		if !strings.Contains(paused.Sentence, "`assay runs set "+again.ID.String()+" --budget`") {
+			t.Errorf("how to go on is not said: %s", paused.Sentence)
+		}
 		if _, err := w.engine.Cancel(t.Context(), again.ID, false); err != nil {
 			t.Fatal(err)
 		}

@@ -95,10 +95,19 @@ func (q *queue) ripen(now time.Time) {
 			q.suspect(w)
 			continue
 		}
-		l := q.lane(w.item.Judge)
-		l.ripe = append(l.ripe, w)
-		q.ready++
+		q.line(w, true)
 	}
+}
+
+// line lets an item that is ready wait for its turn, with those that were begun or behind all.
+func (q *queue) line(w waiting, begun bool) {
+	l := q.lane(w.item.Judge)
+	if begun {
+		l.ripe = append(l.ripe, w)
+	} else {
+		l.items = append(l.items, w)
+	}
+	q.ready++
 }
 
 func (q *queue) readPage(now time.Time) error {
@@ -121,14 +130,8 @@ func (q *queue) put(w waiting, now time.Time) {
 		heap.Push(&q.later, w)
 	case w.item.Crashes >= assay.CrashesAlone:
 		q.suspect(w)
-	case len(w.answered) > 0:
-		l := q.lane(w.item.Judge)
-		l.ripe = append(l.ripe, w)
-		q.ready++
 	default:
-		l := q.lane(w.item.Judge)
-		l.items = append(l.items, w)
-		q.ready++
+		q.line(w, len(w.answered) > 0)
 	}
 }
 

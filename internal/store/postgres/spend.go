@@ -88,9 +88,9 @@ func (s spending) Lines(ctx context.Context, q store.SpendQuery) (list []assay.S
 		return c.each(ctx, func() error {
 			sum.Add(opened, run, no, model, spend)
 			return nil
-		}, `SELECT r.id, x.* FROM runs r CROSS JOIN LATERAL (SELECT a.opened_at / 900000000 * 900000000,
+		}, `SELECT r.id, x.* FROM runs r CROSS JOIN LATERAL (SELECT a.opened_at / `+w.next()+` * `+w.next()+`,
 			(SELECT i.judge FROM items i WHERE i.run_id = a.run_id AND i.seq = a.seq), a.model, `+spendColumns+`
-			FROM attempts a WHERE a.run_id = r.id AND `+in+" GROUP BY 1, 2, 3) x"+w.sql.String(), w.values(),
+			FROM attempts a WHERE a.run_id = r.id AND `+in+" GROUP BY 1, 2, 3) x"+w.sql.String(), w.values(store.QuarterHour),
 			append([]any{intTo(&run), &opened, intTo(&no), &model}, spendInto(&spend)...)...)
 	})
 	if err != nil {
