@@ -103,14 +103,15 @@ func (a *Attempt) Charge() (charge USD, known bool) {
 	return 0, false
 }
 
-// Usage counts tokens as the provider reported them; Known is false where it reported none.
+// Usage counts tokens as the provider reported them; Known is false where it reported none. Many report
+// no part of their counts: a part of 0 means none or not reported, and is shown nowhere.
 type Usage struct {
 	Known      bool  `json:"known"`
 	Input      int64 `json:"input"`
-	Cached     int64 `json:"cached"`                // part of Input: read from the provider's cache
-	CacheWrite int64 `json:"cache_write,omitempty"` // part of Input: written to it
+	Cached     int64 `json:"cached,omitempty" doc:"part of input: read from the provider's cache; absent: none, or not reported"`
+	CacheWrite int64 `json:"cache_write,omitempty" doc:"part of input: written to it; absent: none, or not reported"`
 	Output     int64 `json:"output"`
-	Reasoning  int64 `json:"reasoning"` // part of Output
+	Reasoning  int64 `json:"reasoning,omitempty" doc:"part of output; absent: none, or not reported"`
 }
 
 // PlannedStratum is a stratum of a run: N eligible sessions, n of them sampled.

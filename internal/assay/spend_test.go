@@ -1,6 +1,7 @@
 package assay
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 )
@@ -24,6 +25,14 @@ func TestMoneyIsNeverZeroWhereNobodyKnows(t *testing.T) {
 		if got := c.spend.CostRange(); got != c.short {
 			t.Errorf("%+v: %q, want %q", c.spend, got, c.short)
 		}
+	}
+}
+
+// Many providers tell no part of their counts, and what was not told is not 0.
+func TestPartsOfUsageThatWereNotReportedAreAbsent(t *testing.T) {
+	got, err := json.Marshal(Usage{Known: true, Input: 12})
+	if want := `{"known":true,"input":12,"output":0}`; err != nil || string(got) != want {
+		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 }
 

@@ -165,7 +165,7 @@ func (t *text) spend(s Spend) {
 	}
 	t.field("calls", "%s", calls)
 	if s.Usage.Known {
-		t.field("tokens", "%s in (%s cached), %s out (%s reasoning)", whole(s.Usage.Input), whole(s.Usage.Cached), whole(s.Usage.Output), whole(s.Usage.Reasoning))
+		t.field("tokens", "%s in%s, %s out%s", whole(s.Usage.Input), part(s.Usage.Cached, "cached"), whole(s.Usage.Output), part(s.Usage.Reasoning, "reasoning"))
 	} else {
 		t.field("tokens", "none reported")
 	}
@@ -173,6 +173,14 @@ func (t *text) spend(s Spend) {
 	if s.Budget != nil && s.Left != nil {
 		t.field("budget", "USD %s, %s left", s.Budget.String(), s.Left.Short())
 	}
+}
+
+// part is a part of a count, where it was reported.
+func part(n int64, of string) string {
+	if n == 0 {
+		return ""
+	}
+	return " (" + whole(n) + " " + of + ")"
 }
 
 func (t *text) notes(r Report) {
