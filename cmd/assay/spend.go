@@ -72,7 +72,13 @@ func spendCells(s assay.Spend) []string {
 		}
 		return comma(n)
 	}
-	return []string{comma(s.Attempts), tokens(s.Usage.Input), tokens(s.Usage.Cached), tokens(s.Usage.Output), tokens(s.Usage.Reasoning), s.CostRange()}
+	part := func(n int64) string {
+		if s.Usage.Known && n == 0 {
+			return "-" // none, or not reported
+		}
+		return tokens(n)
+	}
+	return []string{comma(s.Attempts), tokens(s.Usage.Input), part(s.Usage.Cached), tokens(s.Usage.Output), part(s.Usage.Reasoning), s.CostRange()}
 }
 
 func groupName(g api.SpendGroup) string {
