@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 
 	"golang.org/x/term"
@@ -72,6 +73,21 @@ func (g globals) dir() string {
 		return g.Data
 	}
 	return "assay-data"
+}
+
+// place is where the data is, for people. A database's URL may hold a password.
+func (g globals) place() string {
+	switch {
+	case g.Server != "":
+		return "the server " + g.Server
+	case g.Database != "":
+		return "the database"
+	}
+	dir, err := filepath.Abs(g.dir())
+	if err != nil {
+		dir = g.dir()
+	}
+	return "data folder " + dir
 }
 
 // logger writes what operators read to stderr: everything in serve, warnings elsewhere.

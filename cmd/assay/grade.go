@@ -40,6 +40,7 @@ func (c *gradeCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	d.sayCarried(0)
 	q, err := c.ask(a, d)
 	if err != nil {
 		return err

@@ -12,10 +12,10 @@ import (
 )
 
 type runsItemCmd struct {
-	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
-	Seq   int64  `arg:"" name:"item" help:"Number of the item, as lists and errors name it."`
-	Seen  bool   `help:"With the transcript as the judge saw it."`
-	Raw   bool   `help:"With the request as it was sent and the answer as it came, masked."`
+	runArg
+	Seq  int64 `arg:"" name:"item" help:"Number of the item, as lists and errors name it."`
+	Seen bool  `help:"With the transcript as the judge saw it."`
+	Raw  bool  `help:"With the request as it was sent and the answer as it came, masked."`
 }
 
 func (runsItemCmd) Help() string {
@@ -28,11 +28,7 @@ Example:
 }
 
 func (c *runsItemCmd) Run(a *app) error {
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
-	d, err := a.look()
+	d, id, err := c.open(a, a.look)
 	if err != nil {
 		return err
 	}

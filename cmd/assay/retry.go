@@ -12,7 +12,7 @@ import (
 )
 
 type retryCmd struct {
-	RunID string `arg:"" name:"run" help:"Run that has ended, e.g. r3."`
+	runArg
 	budgetFlags
 	Plan           bool   `help:"Say how much would be graded again, and start nothing."`
 	Detach         bool   `help:"Accept the new run, print its number and return."`
@@ -29,15 +29,11 @@ Example:
 }
 
 func (c *retryCmd) Run(a *app) error {
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
 	open := a.drive
 	if c.Detach || c.Plan {
 		open = a.look
 	}
-	d, err := open()
+	d, id, err := c.open(a, open)
 	if err != nil {
 		return err
 	}

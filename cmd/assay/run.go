@@ -78,12 +78,12 @@ func (a *app) printHead(v api.RunView) {
 		a.print("errors      %s\n            `assay runs errors %s` shows each\n", classesText(v.Counts.ByClass), v.ID.String())
 	}
 	if v.Spend.Attempts == 0 {
-		a.print("calls       none\n")
+		a.print("attempts    none\n")
 		return
 	}
-	a.print("calls       %s, %s", humanize.Comma(v.Spend.Attempts), spendText(v.Spend))
+	a.print("attempts    %s, %s", humanize.Comma(v.Spend.Attempts), spendText(v.Spend))
 	if v.Spend.Unknown > 0 {
-		a.print("; %s cut by a crash", count(v.Spend.Unknown, "call"))
+		a.print("; %s cut by a crash", humanize.Comma(v.Spend.Unknown))
 	}
 	if v.Spend.Late > 0 {
 		a.print("; %d late", v.Spend.Late)

@@ -13,7 +13,7 @@ import (
 )
 
 type verdictsCmd struct {
-	RunID   string `arg:"" name:"run" optional:"" help:"Run, e.g. r3."`
+	RunID   string `arg:"" name:"run" optional:"" help:"Run, e.g. r3; last is the project's newest."`
 	Session string `placeholder:"USER/ID" help:"Only verdicts on this session; without a run those of every run, newest first."`
 	Judge   int    `placeholder:"N" help:"Only the Nth judge of the run."`
 	Limit   *int   `placeholder:"N" help:"Verdicts at most; 0 is all. Default: 50, with --json all."`
@@ -37,10 +37,6 @@ func (c *verdictsCmd) Run(a *app) error {
 	case c.RunID == "":
 		return c.session(a)
 	}
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
 	name := ""
 	if c.Session != "" {
 		user, session, err := assay.ParseSessionName(c.Session)
@@ -49,7 +45,7 @@ func (c *verdictsCmd) Run(a *app) error {
 		}
 		name = assay.SessionName(user, session)
 	}
-	d, err := a.look()
+	d, id, err := runArg{c.RunID}.open(a, a.look)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ type Spending struct {
 	By      string       `json:"by"`
 	Zone    string       `json:"zone" doc:"in which a day is a day and a month a month"`
 	Groups  []SpendGroup `json:"groups" nullable:"false"`
+	Calls   int64        `json:"calls" doc:"of total: attempts that called a model or a program; rules call nobody"`
 	Total   assay.Spend  `json:"total"`
 	Months  []MonthSpend `json:"months" nullable:"false" doc:"every month that the groups touch, and the present one: all of the project's calls in it, newest first"`
 }
@@ -29,7 +30,8 @@ type SpendGroup struct {
 	Run     assay.RunID `json:"run,omitempty"`
 	Judge   string      `json:"judge,omitempty"`
 	Version assay.Hash  `json:"judge_version,omitempty"`
-	Model   string      `json:"model,omitempty" doc:"as served; absent where no answer named one"`
+	Model   string      `json:"model,omitempty" doc:"as served, or as asked where no answer named one; absent for rules and programs"`
+	Calls   int64       `json:"calls" doc:"of spend: attempts that called a model or a program; rules call nobody"`
 	Spend   assay.Spend `json:"spend"`
 }
 
@@ -95,17 +97,52 @@ func (s *server) spend(ctx context.Context, in *spendInput) (out Spending, err e
 	if err != nil {
 		return out, err
 	}
-	out = Spending{Project: p.Name, By: in.By, Zone: q.Zone.String(), Groups: groupsOf(lines, in.By)}
-	for _, l := range lines {
-		out.Total = out.Total.Add(l.Spend)
+	asked, err := s.asked(ctx, p.ID, lines)
+	if err != nil {
+		return out, err
+	}
+	out = Spending{Project: p.Name, By: in.By, Zone: q.Zone.String(), Groups: groupsOf(lines, in.By, asked)}
+	for _, g := range out.Groups {
+		out.Calls, out.Total = out.Calls+g.Calls, out.Total.Add(g.Spend)
 	}
 	out.Months, err = s.months(ctx, p, lines)
 	return out, err
 }
 
+// askedJudge is what calls of a judge version go to.
+type askedJudge struct {
+	kind  assay.JudgeKind
+	model string // as asked; "" is none
+}
+
+func (s *server) asked(ctx context.Context, project assay.ProjectID, lines []assay.SpendLine) (map[assay.Hash]askedJudge, error) {
+	asked := map[assay.Hash]askedJudge{}
+	for _, l := range lines {
+		if _, known := asked[l.Version]; known {
+			continue
+		}
+		v, err := s.Store.Judges().Version(ctx, project, l.Version)
+		if err != nil {
+			return nil, err
+		}
+		run, err := s.Store.Runs().Get(ctx, l.Run)
+		if err != nil {
+			return nil, err
+		}
+		var key assay.ModelKey
+		for _, j := range run.Spec.Judges {
+			if j.Version == l.Version {
+				_, key, _ = s.Models.Of(v, j.Settings)
+			}
+		}
+		asked[l.Version] = askedJudge{kind: v.Kind, model: key.Model}
+	}
+	return asked, nil
+}
+
 // groupsOf folds lines; runs come newest first, days too, judges and models by name.
-func groupsOf(lines []assay.SpendLine, by string) []SpendGroup {
-	sums := map[SpendGroup]assay.Spend{}
+func groupsOf(lines []assay.SpendLine, by string, asked map[assay.Hash]askedJudge) []SpendGroup {
+	sums := map[SpendGroup]SpendGroup{}
 	for _, l := range lines {
 		var key SpendGroup
 		switch by {
@@ -114,15 +151,19 @@ func groupsOf(lines []assay.SpendLine, by string) []SpendGroup {
 		case "judge":
 			key.Judge, key.Version = l.Judge, l.Version
 		case "model":
-			key.Model = l.Model
+			key.Model = cmp.Or(l.Model, asked[l.Version].model)
 		default:
 			key.Run = l.Run
 		}
-		sums[key] = sums[key].Add(l.Spend)
+		sum := sums[key]
+		if sum.Spend = sum.Spend.Add(l.Spend); asked[l.Version].kind != assay.JudgeRules {
+			sum.Calls += l.Spend.Attempts
+		}
+		sums[key] = sum
 	}
 	groups := make([]SpendGroup, 0, len(sums))
 	for key, sum := range sums {
-		key.Spend = sum
+		key.Calls, key.Spend = sum.Calls, sum.Spend
 		groups = append(groups, key)
 	}
 	slices.SortFunc(groups, func(a, b SpendGroup) int {

@@ -73,18 +73,25 @@ func (s Spend) CostText() string {
 }
 
 // CostRange is CostText for where there is little room: "1.2000 to 1.3400".
-func (s Spend) CostRange() string {
-	text := s.Cost.Short()
+func (s Spend) CostRange() string { return s.costRange(USD.Short) }
+
+// CostColumn is CostRange with so many decimals: Decimals says how many a column needs.
+func (s Spend) CostColumn(decimals int) string {
+	return s.costRange(func(u USD) string { return u.Fixed(decimals) })
+}
+
+func (s Spend) costRange(text func(USD) string) string {
+	t := text(s.Cost)
 	if s.Held > 0 {
-		text += " to " + (add(s.Cost, s.Held)).Short()
+		t += " to " + text(s.Charged())
 	}
 	switch {
 	case s.Unpriced == 0:
-		return text
+		return t
 	case s.Cost == 0 && s.Held == 0:
 		return "unknown for " + calls(s.Unpriced)
 	}
-	return text + " + unknown for " + calls(s.Unpriced)
+	return t + " + unknown for " + calls(s.Unpriced)
 }
 
 // Charged is what a budget counts of s.
