@@ -58,7 +58,7 @@ Start with "assay demo", or with your own sessions:
 
     assay import sessions.jsonl
     assay grade --judge resolved
-    assay report r1
+    assay report last
 
 Exit status: 0 done, 1 error, 2 usage, 3 gate failed, 4 inconclusive, 5 conflict, 6 input rejected.`
 
