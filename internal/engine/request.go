@@ -75,7 +75,7 @@ type CostPreview struct {
 	Cut      int64          `json:"cut,omitempty" doc:"of prompts: a part of the transcript is left out"`
 	TooLong  int64          `json:"too_long,omitempty" doc:"of prompts: they do not fit the model, and no call is made"`
 	Price    *assay.Price   `json:"price,omitempty" doc:"absent is not known"`
-	Least    *assay.USD     `json:"least_usd" nullable:"true" doc:"the prompts alone, once each; null is not known"`
+	Least    *assay.USD     `json:"least_usd" nullable:"true" doc:"the prompts alone, once each, as if a cache held them all where that is cheaper; null is not known"`
 	Most     *assay.USD     `json:"most_usd" nullable:"true" doc:"every answer as long as it may be; retries come on top"`
 	Expected *assay.USD     `json:"expected_usd" nullable:"true" doc:"answers as long as this judge's were so far; null before there were any"`
 	Seconds  *float64       `json:"seconds" nullable:"true" doc:"at the run's concurrency and this judge's pace so far; null before there was one"`

@@ -6,7 +6,8 @@ import (
 	"assay/internal/limit"
 )
 
-// fill opens attempts for free slots; they leave after the commit. more says that it stopped at maxBatch.
+// fill opens attempts for free slots; they leave after the commit. more says that it stopped at maxBatch,
+// or where the queue reads no more at once.
 func (l *loop) fill() (more bool, err error) {
 	if !l.failing.IsZero() {
 		return false, nil
@@ -27,6 +28,7 @@ func (l *loop) fill() (more bool, err error) {
 			break
 		}
 	}
+	more = more || l.queue.paused()
 	l.fillAlone(now, &group)
 	l.rest()
 	return more, nil

@@ -43,6 +43,8 @@ type loop struct {
 	batch    store.Batch
 	lastRow  time.Time // when the row was last read or written
 	failing  time.Time // when the store began to fail; zero while it answers
+	said     string    // of the store's errors, the last that was logged
+	saidAt   time.Time
 	pausing  *pausing
 	streak   streak
 
@@ -67,6 +69,7 @@ func newLoop(ctx context.Context, r *run) (*loop, error) {
 	}
 	l.reading, l.stopReading = context.WithCancel(calls)
 	l.tight = make([]*refusal, len(r.judges))
+	l.queue.lanes = make([]lane, len(r.judges))
 	l.queue.source = func(after int64, limit int) ([]assay.Item, error) {
 		return r.g.o.Store.Items().Pending(context.WithoutCancel(ctx), r.ID, after, limit)
 	}
@@ -231,12 +234,21 @@ func (l *loop) survive(err error) error {
 	}
 	if l.failing.IsZero() {
 		l.failing = time.Now()
-		l.g.o.Log.Error("read or write run; no new call starts until it can be", "run", l.ID.String(), "error", err)
+		l.complain(err)
 	}
 	if !l.graceEnds.IsZero() && time.Now().After(l.graceEnds) {
 		return err
 	}
 	return nil
+}
+
+// complain logs an error of the store: a new one at once, the same no more than once a minute. What can be
+// written and not read fails again and again with every heartbeat between.
+func (l *loop) complain(err error) {
+	if text := err.Error(); text != l.said || time.Since(l.saidAt) >= time.Minute {
+		l.said, l.saidAt = text, time.Now()
+		l.g.o.Log.Error("read or write run; no new call starts until it can be", "run", l.ID.String(), "error", err)
+	}
 }
 
 // await sleeps until an answer, a timer or a stop.

@@ -23,6 +23,9 @@ type meter struct {
 	dear   assay.USD // what a call was refused for that a budget had no room for; 0: none was
 }
 
+// limitsWake is how often a run looks again that waits longer for limits that a person may raise.
+const limitsWake = 5 * time.Minute
+
 // firstWeight is what a call is thought to weigh before one was seen.
 const firstWeight, firstOutput = 2_000, 300
 
@@ -154,11 +157,13 @@ func (m *meter) holding(now time.Time) *pausing {
 	if at.Sub(now) < limitedFor {
 		return nil
 	}
-	who := "the provider asked to wait"
+	p := &pausing{reason: assay.ReasonRateLimited, wake: at, sentence: fmt.Sprintf("the provider asked to wait until %s (%s)", minute(at), why)}
 	if why != limit.ReasonRetryAfter && why != limit.ReasonRemaining {
-		who = "the model's limits leave no call"
+		p.wake = now.Add(limitsWake)
+		p.sentence = fmt.Sprintf("the limits of %s leave no call until %s (%s); raise them with `assay models set`, and the run goes on within %d minutes, or at once with `assay resume`",
+			m.judge.Model(), minute(at), why, int(limitsWake.Minutes()))
 	}
-	return &pausing{reason: assay.ReasonRateLimited, wake: at, sentence: fmt.Sprintf("%s until %s (%s)", who, minute(at), why)}
+	return p
 }
 
 func brokenClass(k limit.Kind) assay.Class {

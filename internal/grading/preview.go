@@ -113,7 +113,7 @@ type counted struct {
 // priced says what all calls together would cost at a price that holds for each of them.
 func (c *counted) priced(p assay.Price, typical store.Typical, calls int64) {
 	p.UpTo = 0 // no call is as long as their sum
-	c.Least = p.Cost(assay.Usage{Known: true, Input: c.Input})
+	c.Least = least(p, c.Input)
 	if c.Output > 0 {
 		most := p.Worst(c.most, c.Output)
 		c.Most = &most
@@ -121,6 +121,15 @@ func (c *counted) priced(p assay.Price, typical store.Typical, calls int64) {
 	if typical.N > 0 {
 		c.Expected = p.Cost(assay.Usage{Known: true, Input: c.Input, Output: int64(typical.Output * float64(calls))})
 	}
+}
+
+// least is what prompts cost at least, whatever of them a cache holds.
+func least(p assay.Price, input int64) *assay.USD {
+	plain := *p.Cost(assay.Usage{Known: true, Input: input})
+	cached := *p.Cost(assay.Usage{Known: true, Input: input, Cached: input})
+	written := *p.Cost(assay.Usage{Known: true, Input: input, CacheWrite: input})
+	low := min(plain, cached, written)
+	return &low
 }
 
 // callsFor is how many calls an item takes whose first is d: a judge of turns asks about some at a time.

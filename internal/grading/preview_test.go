@@ -51,6 +51,22 @@ func TestAPreviewAgreesWithTheRun(t *testing.T) {
 	})
 }
 
+// A provider may find every prompt in its cache.
+func TestAPreviewKnowsTheCache(t *testing.T) {
+	w, _ := onFaulty(t, 10)
+	p := modelNamed("m")
+	cheap := assay.Dollar / 10
+	p.set(&assay.Price{Input: assay.Dollar, Cached: &cheap, Output: assay.Dollar})
+	p.answer = slowly(0, assay.Usage{Known: true, Input: 1000, Cached: 1000})
+	w.serve(p)
+	v := w.preview(engine.GradeRequest{})
+	w.drive()
+	w.until(w.grade(engine.GradeRequest{}).ID, assay.RunCompleted)
+	if spent, _ := p.bill(); v.Cost.Least == nil || *v.Cost.Least > spent || *v.Cost.Least < spent/2 {
+		t.Errorf("spent USD %s, the preview said %s at least", spent, v.Cost.Least)
+	}
+}
+
 // A session that cannot be read or that a judge cannot bear ends its own item: a preview counts it without
 // a call.
 func TestAPreviewSurvivesASession(t *testing.T) {

@@ -1,0 +1,83 @@
+package grading
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/store"
+)
+
+// blind is a store that can be written and whose projects cannot be read.
+type blind struct {
+	store.Store
+	closed atomic.Bool
+}
+
+func (b *blind) Projects() store.Projects { return blindProjects{b.Store.Projects(), b} }
+
+type blindProjects struct {
+	store.Projects
+	b *blind
+}
+
+func (p blindProjects) Get(ctx context.Context, name string) (assay.Project, error) {
+	if p.b.closed.Load() {
+		return assay.Project{}, assay.Errorf(assay.CodeInternal, "read project %s: the row is damaged", name)
+	}
+	return p.Projects.Get(ctx, name)
+}
+
+// While a project's row cannot be read no call starts, and the log says so once a minute.
+func TestAnUnreadableProjectIsSaidOnceAMinute(t *testing.T) {
+	inBubble(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, 2000)
+		w.serve(tenth())
+		b := &blind{Store: s}
+		var lines atomic.Int64
+		o := w.grader.o
+		o.Store, o.Log = b, slog.New(slog.NewTextHandler(counter{&lines}, nil))
+		w.grader = New(o)
+		stop := w.drive()
+		defer stop()
+		id := w.grade(engine.GradeRequest{PerStratum: ptr(2000), Concurrency: ptr(1)}).ID
+		time.Sleep(5 * time.Second)
+		b.closed.Store(true)
+		time.Sleep(3 * time.Second)
+		before := w.counts(id).Graded
+		time.Sleep(3 * time.Minute)
+		if n := lines.Load(); n < 3 || n > 5 {
+			t.Errorf("%d lines in three minutes", n)
+		}
+		if graded := w.counts(id).Graded; graded != before {
+			t.Errorf("%d graded though nobody knows the budget", graded-before)
+		}
+		b.closed.Store(false)
+		time.Sleep(5 * time.Second)
+		if graded := w.counts(id).Graded; graded == before {
+			t.Error("it does not go on")
+		}
+		if _, err := w.engine.Cancel(t.Context(), id, true); err != nil {
+			t.Fatal(err)
+		}
+		w.until(id, assay.RunCancelled)
+	})
+}
+
+// counter counts the lines that say that a run cannot be read.
+type counter struct{ n *atomic.Int64 }
+
+var _ io.Writer = counter{}
+
+func (c counter) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), "read or write run") {
+		c.n.Add(1)
+	}
+	return len(line), nil
+}
