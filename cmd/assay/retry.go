@@ -78,8 +78,8 @@ func left(c assay.Counts) int64 { return c.Errored + c.Cancelled + c.Abandoned }
 func leftText(v api.RunView) string {
 	c := v.Counts
 	n := left(c)
-	text := fmt.Sprintf("%s left %s without a verdict (%s errored, %s cancelled, %s abandoned): %s, and more where one is tried again",
-		v.ID, count(n, "item"), humanize.Comma(c.Errored), humanize.Comma(c.Cancelled), humanize.Comma(c.Abandoned), count(n, "call"))
+	text := fmt.Sprintf("%s left %s without a verdict (%s errored, %s cancelled, %s abandoned): a retry asks %s, and more where one is tried again",
+		v.ID, count(n, "item"), humanize.Comma(c.Errored), humanize.Comma(c.Cancelled), humanize.Comma(c.Abandoned), count(n, "time"))
 	if c.Ungradable > 0 {
 		text += fmt.Sprintf("; %s more cannot be graded, which no retry changes", humanize.Comma(c.Ungradable))
 	}
