@@ -25,6 +25,7 @@ type flight struct {
 
 	// Of judges that are metered:
 	permit limit.Permit
+	marked bool // its attempt was opened for the prompt, before there is a call
 	draft  judge.Draft
 	price  *assay.Price // when it was opened; what it costs is counted by it
 	seen   *store.Seen  // what the judge was shown
@@ -187,6 +188,7 @@ func (l *loop) end(r result) {
 		s.outcome.Seen = r.seen
 	}
 	l.batch.Done = append(l.batch.Done, s.outcome)
+	l.moved = l.moved || s.outcome.State != assay.ItemPending
 	l.judgeOf(r.reply, now)
 	if !s.again {
 		return

@@ -3,6 +3,7 @@ package grading
 import (
 	"time"
 
+	"assay/internal/assay"
 	"assay/internal/limit"
 )
 
@@ -73,12 +74,23 @@ func (l *loop) admit(w waiting, now time.Time, alone bool, group *[]flight) bool
 	}
 	if m != nil {
 		m.drafts++
+		f.marked = l.marks(alone)
+	}
+	switch {
+	case f.marked:
+		f.attempt.Reserved = new(assay.USD) // a prompt costs nothing
+		l.opened = append(l.opened, f)
+	case m != nil:
 		*group = append(*group, f)
-	} else {
+	default:
 		l.opened = append(l.opened, f)
 	}
 	return true
 }
+
+// marks says that an attempt is opened already for the prompt: where the process died before, what it had
+// in hand must be in rows, or a session whose prompt kills it would never be blamed.
+func (l *loop) marks(alone bool) bool { return alone || l.Stalls > 0 && !l.moved }
 
 // affords says whether a budget may have room for another call of a judge. Once it had none, no more
 // prompts are made than it has room for: all but one of them could be in vain.

@@ -54,6 +54,7 @@ type loop struct {
 	aloneGate chan error    // one item may run alone now
 	wantAlone bool
 	heldAlone bool
+	moved     bool // an item ended
 
 	confirmed atomic.Int64 // nanoseconds since began at which the row was last known to be ours
 	halt      atomic.Bool  // no call may leave any more
@@ -178,11 +179,14 @@ func (l *loop) commit() error {
 }
 
 // leave lets the calls leave that were opened, but for those that a concurrency or a budget that was
-// lowered meanwhile has no room for.
+// lowered meanwhile has no room for. Of those that are marked it has the prompts made.
 func (l *loop) leave() {
 	over := l.budget.over(l.control.Budget)
+	var marked []flight
 	for _, f := range l.opened {
-		if l.inflight++; over || l.inflight > l.control.Concurrency {
+		if f.marked {
+			marked = append(marked, f)
+		} else if l.inflight++; over || l.inflight > l.control.Concurrency {
 			go l.keep(f)
 		} else {
 			go l.call(l.reading, f)
@@ -190,6 +194,7 @@ func (l *loop) leave() {
 	}
 	clear(l.opened)
 	l.opened = l.opened[:0]
+	l.drawUp(marked)
 }
 
 func (l *loop) beat() error {
