@@ -45,11 +45,11 @@ func (l *loop) call(reading context.Context, f flight) {
 		f.release()
 		f.release = nil
 	}
-	l.results <- result{f, reply}
+	l.results <- &result{f, reply}
 }
 
 // keep takes an opened call back.
-func (l *loop) keep(f flight) { l.results <- result{f, stayed} }
+func (l *loop) keep(f flight) { l.results <- &result{f, stayed} }
 
 // stayed is the reply of a call that did not leave.
 var stayed = judge.Reply{Class: assay.ClassAborted, Error: "the call did not leave: the run was stopped or slowed first"}
@@ -163,9 +163,9 @@ func (l *loop) collect() {
 	for len(l.batch.Done) < maxBatch && len(l.opened) < maxBatch {
 		select {
 		case r := <-l.results:
-			l.take(r)
+			l.take(*r)
 		case d := <-l.drafts:
-			l.takeDraft(d)
+			l.takeDraft(*d)
 		default:
 			return
 		}
@@ -219,9 +219,9 @@ func (l *loop) give(err error) error {
 	for l.inflight+l.drafting > 0 {
 		select {
 		case r := <-l.results:
-			l.take(r)
+			l.take(*r)
 		case d := <-l.drafts:
-			l.takeDraft(d)
+			l.takeDraft(*d)
 		case <-deadline.C:
 			l.cut()
 		}

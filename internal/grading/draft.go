@@ -33,7 +33,7 @@ func (l *loop) drawUp(group []flight) {
 				f := group[k]
 				ended := l.draft(ctx, &f)
 				f.shelf = nil // bodies are large
-				l.drafts <- drafted{f, ended}
+				l.drafts <- &drafted{f, ended}
 			}
 		}()
 	}

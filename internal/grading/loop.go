@@ -48,8 +48,8 @@ type loop struct {
 	pausing  *pausing
 	streak   streak
 
-	results   chan result
-	drafts    chan drafted
+	results   chan *result // pointers, or each loop would take megabytes
+	drafts    chan *drafted
 	wake      chan struct{} // a limiter that refused may grant now
 	aloneGate chan error    // one item may run alone now
 	wantAlone bool
@@ -65,8 +65,8 @@ func newLoop(ctx context.Context, r *run) (*loop, error) {
 	calls, cut := context.WithCancel(context.WithoutCancel(ctx))
 	l := &loop{
 		run: r, stop: ctx, calls: calls, cut: cut, began: time.Now(),
-		results: make(chan result, answers), aloneGate: make(chan error, 1),
-		drafts: make(chan drafted, answers), wake: make(chan struct{}, 1),
+		results: make(chan *result, answers), aloneGate: make(chan error, 1),
+		drafts: make(chan *drafted, answers), wake: make(chan struct{}, 1),
 	}
 	l.reading, l.stopReading = context.WithCancel(calls)
 	l.tight = make([]*refusal, len(r.judges))
@@ -266,9 +266,9 @@ func (l *loop) await() {
 	}
 	select {
 	case r := <-l.results:
-		l.take(r)
+		l.take(*r)
 	case d := <-l.drafts:
-		l.takeDraft(d)
+		l.takeDraft(*d)
 	case <-l.wake:
 	case err := <-l.aloneGate:
 		l.wantAlone, l.heldAlone = false, err == nil

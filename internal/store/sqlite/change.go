@@ -136,11 +136,7 @@ func bury(ctx context.Context, t tx, id assay.RunID, blame bool) error {
 }
 
 func (r runs) Beat(ctx context.Context, f store.Fence, now time.Time) (control assay.RunControl, err error) {
-	err = r.s.write.do(ctx, forBeat, func(t tx) error {
-		control, err = beat(ctx, t, f, now)
-		return err
-	})
-	return control, err
+	return r.s.beats.beat(ctx, f, now)
 }
 
 const controlColumns = "cancel_requested_at IS NOT NULL, cancel_now, pause_requested_at IS NOT NULL, end_requested_at IS NOT NULL, concurrency, revision, budget"
