@@ -142,7 +142,7 @@ func TestTwoRunsShareALimit(t *testing.T) {
 // sample was not asked.
 func TestOneRetryAfterHoldsTheModel(t *testing.T) {
 	onEach(t, func(t *testing.T, s store.Store) {
-		w := newWorld(t, s, 200)
+		w := newWorld(t, s, 40)
 		p := &provider{key: assay.ModelKey{Endpoint: "http://model", Model: "m"}, input: 100, output: 10}
 		p.answer = func(context.Context, int) (judge.Reply, assay.Usage) {
 			reply := failing(assay.ClassRateLimited)
