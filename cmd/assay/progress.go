@@ -123,7 +123,7 @@ func progressText(v api.RunView) string {
 	}
 	parts = append(parts, count(c.Errored+c.Ungradable, "error"))
 	if v.Spend.Usage.Known || v.Spend.Charged() > 0 {
-		spent := tokensText(v.Spend) + ", USD " + v.Spend.CostRange()
+		spent := tokensText(v.Spend.Spend) + ", USD " + v.Spend.CostRange()
 		if v.Budget != nil {
 			spent += " of " + v.Budget.String()
 		}

@@ -81,7 +81,7 @@ func (a *app) printHead(v api.RunView) {
 		a.print("attempts    none\n")
 		return
 	}
-	a.print("attempts    %s, %s", humanize.Comma(v.Spend.Attempts), spendText(v.Spend))
+	a.print("attempts    %s, %s", humanize.Comma(v.Spend.Attempts), spendText(v.Spend.Spend))
 	if v.Spend.Unknown > 0 {
 		a.print("; %s cut by a crash", humanize.Comma(v.Spend.Unknown))
 	}

@@ -13,7 +13,7 @@ type spendCmd struct {
 }
 
 func (spendCmd) Help() string {
-	return `What calls used and cost, summed over every call that left, those of crashed, retried and cancelled runs too. What is not known is never 0: a call that was cut, or whose answer told no usage, may have cost up to what was set aside for it, and a call without a known price is counted as unknown. Calls are those that left for a model or a program; rules call nobody.
+	return `What calls used and cost, summed over every call that a run made, those of crashed, retried and cancelled runs too. The calls of "provider check" belong to no run and are not in it. What is not known is never 0: a call that was cut, or whose answer told no usage, may have cost up to what was set aside for it, and a call without a known price is counted as unknown. Calls are those that left for a model or a program; rules call nobody.
 
 Example:
 
@@ -58,9 +58,9 @@ func (a *app) printSpend(s api.Spending) error {
 	}
 	decimals := assay.Decimals(amounts...)
 	for _, g := range s.Groups {
-		t.row(append([]string{groupName(g)}, spendCells(g.Calls, g.Spend, decimals)...)...)
+		t.row(append([]string{groupName(g)}, spendCells(g.Calls, g.Spend.Spend, decimals)...)...)
 	}
-	t.row(append([]string{"total"}, spendCells(s.Calls, s.Total, decimals)...)...)
+	t.row(append([]string{"total"}, spendCells(s.Calls, s.Total.Spend, decimals)...)...)
 	if err := t.end(); err != nil {
 		return err
 	}
@@ -97,10 +97,12 @@ func groupName(g api.SpendGroup) string {
 		return g.Judge + " " + shortHash(g.Version)
 	case g.Model != "":
 		return g.Model
-	case g.Calls == 0:
-		return "no model" // rules
+	case g.Kind == assay.JudgeRules:
+		return "no model (rules)"
+	case g.Kind == assay.JudgeCommand:
+		return "none named (programs)"
 	}
-	return "none named" // programs
+	return "not known"
 }
 
 // monthText is what a month spent, against its budget where it has one.

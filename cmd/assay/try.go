@@ -83,7 +83,7 @@ func (c *judgeTryCmd) show(a *app, d *door, v api.RunView) error {
 			return err
 		}
 	}
-	a.print("\ncost        %s\n", spendText(v.Spend))
+	a.print("\ncost        %s\n", spendText(v.Spend.Spend))
 	return nil
 }
 

@@ -20,19 +20,34 @@ type Spending struct {
 	Zone    string       `json:"zone" doc:"in which a day is a day and a month a month"`
 	Groups  []SpendGroup `json:"groups" nullable:"false"`
 	Calls   int64        `json:"calls" doc:"of total: attempts that called a model or a program; rules call nobody"`
-	Total   assay.Spend  `json:"total"`
+	Total   Spent        `json:"total"`
 	Months  []MonthSpend `json:"months" nullable:"false" doc:"every month that the groups touch, and the present one: all of the project's calls in it, newest first"`
 }
 
 // SpendGroup is one row: of the fields that name it those are set that it is grouped by.
 type SpendGroup struct {
-	Day     string      `json:"day,omitempty"`
-	Run     assay.RunID `json:"run,omitempty"`
-	Judge   string      `json:"judge,omitempty"`
-	Version assay.Hash  `json:"judge_version,omitempty"`
-	Model   string      `json:"model,omitempty" doc:"as served, or as asked where no answer named one; absent for rules and programs"`
-	Calls   int64       `json:"calls" doc:"of spend: attempts that called a model or a program; rules call nobody"`
-	Spend   assay.Spend `json:"spend"`
+	Day     string          `json:"day,omitempty"`
+	Run     assay.RunID     `json:"run,omitempty"`
+	Judge   string          `json:"judge,omitempty"`
+	Version assay.Hash      `json:"judge_version,omitempty"`
+	Model   string          `json:"model,omitempty" doc:"as served, or as asked where no answer named one; absent where none is named"`
+	Kind    assay.JudgeKind `json:"kind,omitempty" doc:"by model, where none is named: what answered instead"`
+	Calls   int64           `json:"calls" doc:"of spend: attempts that called a model or a program; rules call nobody"`
+	Spend   Spent           `json:"spend"`
+}
+
+// Spent is a spend of which a reader cannot take what is known for all of it.
+type Spent struct {
+	assay.Spend
+	Whole *assay.USD `json:"cost_usd" nullable:"true" doc:"null where the cost of any call is not known; known_cost_usd, held_usd and unpriced tell more"`
+}
+
+func spent(s assay.Spend) Spent {
+	out := Spent{Spend: s}
+	if s.HeldN == 0 && s.Unpriced == 0 {
+		out.Whole = &s.Cost
+	}
+	return out
 }
 
 // MonthSpend is one calendar month of a project against its budget. The budget is the present one, so
@@ -97,14 +112,16 @@ func (s *server) spend(ctx context.Context, in *spendInput) (out Spending, err e
 	if err != nil {
 		return out, err
 	}
-	asked, err := s.asked(ctx, p.ID, lines)
+	asked, err := s.asked(ctx, p.ID, lines, in.By == "model")
 	if err != nil {
 		return out, err
 	}
 	out = Spending{Project: p.Name, By: in.By, Zone: q.Zone.String(), Groups: groupsOf(lines, in.By, asked)}
+	var total assay.Spend
 	for _, g := range out.Groups {
-		out.Calls, out.Total = out.Calls+g.Calls, out.Total.Add(g.Spend)
+		out.Calls, total = out.Calls+g.Calls, total.Add(g.Spend.Spend)
 	}
+	out.Total = spent(total)
 	out.Months, err = s.months(ctx, p, lines)
 	return out, err
 }
@@ -112,10 +129,10 @@ func (s *server) spend(ctx context.Context, in *spendInput) (out Spending, err e
 // askedJudge is what calls of a judge version go to.
 type askedJudge struct {
 	kind  assay.JudgeKind
-	model string // as asked; "" is none
+	model string // as asked; "" is none, or not looked up
 }
 
-func (s *server) asked(ctx context.Context, project assay.ProjectID, lines []assay.SpendLine) (map[assay.Hash]askedJudge, error) {
+func (s *server) asked(ctx context.Context, project assay.ProjectID, lines []assay.SpendLine, models bool) (map[assay.Hash]askedJudge, error) {
 	asked := map[assay.Hash]askedJudge{}
 	for _, l := range lines {
 		if _, known := asked[l.Version]; known {
@@ -125,19 +142,27 @@ func (s *server) asked(ctx context.Context, project assay.ProjectID, lines []ass
 		if err != nil {
 			return nil, err
 		}
-		run, err := s.Store.Runs().Get(ctx, l.Run)
-		if err != nil {
-			return nil, err
+		asked[l.Version] = askedJudge{kind: v.Kind}
+		if models {
+			asked[l.Version] = askedJudge{kind: v.Kind, model: s.modelOf(ctx, l.Run, v)}
 		}
-		var key assay.ModelKey
-		for _, j := range run.Spec.Judges {
-			if j.Version == l.Version {
-				_, key, _ = s.Models.Of(v, j.Settings)
-			}
-		}
-		asked[l.Version] = askedJudge{kind: v.Kind, model: key.Model}
 	}
 	return asked, nil
+}
+
+// modelOf names what a run asked a judge version at. Sums do not fail for want of a name.
+func (s *server) modelOf(ctx context.Context, id assay.RunID, v assay.JudgeVersion) string {
+	run, err := s.Store.Runs().Get(ctx, id)
+	if err != nil {
+		return ""
+	}
+	for _, j := range run.Spec.Judges {
+		if j.Version == v.ID {
+			_, key, _ := s.Models.Of(v, j.Settings)
+			return key.Model
+		}
+	}
+	return ""
 }
 
 // groupsOf folds lines; runs come newest first, days too, judges and models by name.
@@ -151,24 +176,26 @@ func groupsOf(lines []assay.SpendLine, by string, asked map[assay.Hash]askedJudg
 		case "judge":
 			key.Judge, key.Version = l.Judge, l.Version
 		case "model":
-			key.Model = cmp.Or(l.Model, asked[l.Version].model)
+			if key.Model = cmp.Or(l.Model, asked[l.Version].model); key.Model == "" {
+				key.Kind = asked[l.Version].kind
+			}
 		default:
 			key.Run = l.Run
 		}
 		sum := sums[key]
-		if sum.Spend = sum.Spend.Add(l.Spend); asked[l.Version].kind != assay.JudgeRules {
+		if sum.Spend.Spend = sum.Spend.Add(l.Spend); asked[l.Version].kind != assay.JudgeRules {
 			sum.Calls += l.Spend.Attempts
 		}
 		sums[key] = sum
 	}
 	groups := make([]SpendGroup, 0, len(sums))
 	for key, sum := range sums {
-		key.Calls, key.Spend = sum.Calls, sum.Spend
+		key.Calls, key.Spend = sum.Calls, spent(sum.Spend.Spend)
 		groups = append(groups, key)
 	}
 	slices.SortFunc(groups, func(a, b SpendGroup) int {
 		return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(b.Run, a.Run), cmp.Compare(a.Judge, b.Judge),
-			cmp.Compare(a.Version, b.Version), cmp.Compare(a.Model, b.Model))
+			cmp.Compare(a.Version, b.Version), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Kind, b.Kind))
 	})
 	return groups
 }

@@ -157,18 +157,18 @@ func TestSpend(t *testing.T) {
 		}
 		var sum assay.Spend
 		for i, group := range s.Groups {
-			if sum = sum.Add(group.Spend); group.Run != want[i].Run || group.Judge != want[i].Judge || group.Day != want[i].Day || group.Model != want[i].Model {
+			if sum = sum.Add(group.Spend.Spend); group.Run != want[i].Run || group.Judge != want[i].Judge || group.Day != want[i].Day || group.Model != want[i].Model {
 				t.Errorf("%s: %+v, want %+v", by, group, want[i])
 			}
 		}
 		if s.Calls != 4 {
 			t.Errorf("%s: %d calls; rules make none", by, s.Calls)
 		}
-		if sum != s.Total {
+		if sum != s.Total.Spend {
 			t.Errorf("%s: groups add up to %+v, total %+v", by, sum, s.Total)
 		}
 		// Rules cost nothing, which is known; nobody knows what the other's calls cost.
-		if s.Total.Cost != 0 || s.Total.Unpriced != 4 {
+		if s.Total.Cost != 0 || s.Total.Unpriced != 4 || s.Total.Whole != nil {
 			t.Errorf("%s: %+v", by, s.Total)
 		}
 		if len(s.Months) != 1 || s.Months[0].Unpriced != 4 || s.Months[0].Budget != nil || s.Months[0].Left != nil {

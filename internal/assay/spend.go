@@ -15,10 +15,10 @@ type Spend struct {
 	Unknown  int64 `json:"unknown"` // attempts that a crash cut
 	Late     int64 `json:"late"`
 	Usage    Usage `json:"usage"`
-	Cost     USD   `json:"cost_usd"` // of attempts whose cost is known
-	Held     USD   `json:"held_usd"` // at most, of attempts whose cost is not known (yet): in flight, cut, without usage
-	HeldN    int64 `json:"held"`     // how many those are
-	Unpriced int64 `json:"unpriced"` // attempts of which neither cost nor price is known; they are in neither sum
+	Cost     USD   `json:"known_cost_usd"` // of attempts whose cost is known
+	Held     USD   `json:"held_usd"`       // at most, of attempts whose cost is not known (yet): in flight, cut, without usage
+	HeldN    int64 `json:"held"`           // how many those are
+	Unpriced int64 `json:"unpriced"`       // attempts of which neither cost nor price is known; they are in neither sum
 }
 
 // Add sums two spends.

@@ -93,7 +93,7 @@ func (w *world) compare(t *testing.T, b *till, run string) {
 		}
 	}
 	requests := int64(w.model.Count())
-	if v.Spend != want || want.Cost == 0 || want.Attempts < requests || want.Attempts-want.Unknown > requests {
+	if v.Spend.Spend != want || want.Cost == 0 || want.Attempts < requests || want.Attempts-want.Unknown > requests {
 		t.Errorf("the run says %+v, the sum is %+v for %d requests", v.Spend, want, requests)
 	}
 	if bill := b.bill(); bill < want.Cost || bill > want.Cost+want.Held {
@@ -106,9 +106,9 @@ func (w *world) compare(t *testing.T, b *till, run string) {
 		}
 		var sum assay.Spend
 		for _, g := range s.Groups {
-			sum = sum.Add(g.Spend)
+			sum = sum.Add(g.Spend.Spend)
 		}
-		if s.Total != want || sum != want {
+		if s.Total.Spend != want || sum != want {
 			t.Errorf("by %s: total %+v, groups %+v, want %+v", by, s.Total, sum, want)
 		}
 		if len(s.Months) == 0 || s.Months[0].Charged != want.Cost+want.Held {
