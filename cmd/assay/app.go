@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -75,11 +76,14 @@ func (g globals) dir() string {
 	return "assay-data"
 }
 
-// place is where the data is, for people. A database's URL may hold a password.
+// place is where the data is, for people. A URL may hold a password.
 func (g globals) place() string {
 	switch {
 	case g.Server != "":
-		return "the server " + g.Server
+		if u, err := url.Parse(g.Server); err == nil {
+			return "the server " + u.Redacted()
+		}
+		return "the server"
 	case g.Database != "":
 		return "the database"
 	}

@@ -19,7 +19,11 @@ func (a *app) printCost(j engine.JudgePreview, repeats int) {
 	}
 	a.print("\n%s asks %s\n", j.Name, c.Model.String())
 	a.print("  prompts  %s\n", promptsText(j, int64(max(repeats, 1))))
-	if noneFits(c) {
+	switch {
+	case noneFits(j, int64(max(repeats, 1))):
+		return
+	case allTooLong(c):
+		a.print("  USD      unknown\n")
 		return
 	}
 	a.print("  tokens   %s\n", planTokens(c))
@@ -30,21 +34,34 @@ func (a *app) printCost(j engine.JudgePreview, repeats int) {
 	}
 }
 
-// noneFits says that every prompt that was made is too long for the model.
-func noneFits(c *engine.CostPreview) bool { return c.Prompts > 0 && c.TooLong == c.Prompts }
+// allTooLong says that every prompt that was made is too long for the model. Of the items whose prompts
+// were not made it says nothing.
+func allTooLong(c *engine.CostPreview) bool { return c.Prompts > 0 && c.TooLong == c.Prompts }
+
+// noneFits says that no item's prompt fits.
+func noneFits(j engine.JudgePreview, repeats int64) bool {
+	return allTooLong(j.Cost) && madeAll(j, repeats)
+}
+
+// madeAll says that the prompts that were made are all that a run would send.
+func madeAll(j engine.JudgePreview, repeats int64) bool {
+	return j.Cost.Prompts*repeats >= j.Items-j.Reused
+}
 
 func promptsText(j engine.JudgePreview, repeats int64) string {
 	c := j.Cost
 	text := comma(c.Prompts) + " made"
-	if c.Prompts*repeats < j.Items-j.Reused {
+	if !madeAll(j, repeats) {
 		text += ", a random part, scaled up"
 	}
 	if c.Cut > 0 {
 		text += fmt.Sprintf("; %s with a part of the transcript left out", ofPrompts(c.Cut, c.Prompts))
 	}
 	switch {
-	case noneFits(c):
+	case noneFits(j, repeats):
 		text += "; all are too long for the model: every item would end ungradable, without a call and at no cost"
+	case allTooLong(c):
+		text += "; all that were made are too long for the model: such items end ungradable, at no cost"
 	case c.TooLong > 0:
 		text += fmt.Sprintf("; %s too long for the model: ungradable, at no cost", ofPrompts(c.TooLong, c.Prompts))
 	}
@@ -95,9 +112,11 @@ type runCost struct {
 }
 
 func costOf(p engine.Preview) runCost {
-	r := runCost{bounded: true, exact: true}
+	r, repeats := runCost{bounded: true, exact: true}, int64(max(p.Spec.Repeats, 1))
 	for _, j := range p.Judges {
 		switch c := j.Cost; {
+		case c != nil && allTooLong(c) && !madeAll(j, repeats):
+			r.unknown = append(r.unknown, j.Name)
 		case j.Kind == assay.JudgeRules || j.Calls == 0:
 		case c == nil || c.Price == nil || c.Least == nil:
 			r.unknown = append(r.unknown, j.Name)

@@ -23,9 +23,11 @@ func TestAPlanSaysWhatItWouldCost(t *testing.T) {
 	program := engine.JudgePreview{Name: "p", Kind: assay.JudgeCommand, Items: 2, Calls: 2}
 	reused := engine.JudgePreview{Name: "e", Kind: assay.JudgeLLM, Items: 2, Reused: 2}
 	const retries = "; retries come on top of the calls"
-	guessed := llm("g", engine.CostPreview{Price: price, Least: usd(assay.Dollar), Most: usd(3 * assay.Dollar)})
+	estimated := llm("g", engine.CostPreview{Price: price, Least: usd(assay.Dollar), Most: usd(3 * assay.Dollar)})
 	long := llm("l", engine.CostPreview{Prompts: 2, TooLong: 2, Price: price, Least: usd(0)})
 	long.Calls = 0
+	partLong := long
+	partLong.Items = 1000
 	const none = "; the budget of USD 0.00 lets no call leave that may cost anything: the run would pause before the first"
 	const less = "; the budget of USD 2.00 may not suffice: the run would pause there"
 	for name, c := range map[string]struct {
@@ -33,23 +35,24 @@ func TestAPlanSaysWhatItWouldCost(t *testing.T) {
 		budget *assay.USD
 		want   string
 	}{
-		"rules":               {[]engine.JudgePreview{rules}, nil, "USD 0.0000"},
-		"all reused":          {[]engine.JudgePreview{reused}, usd(0), "USD 0.0000"},
-		"a range":             {[]engine.JudgePreview{bounded, rules}, nil, "USD 1.0000 to 3.0000" + retries},
-		"enough":              {[]engine.JudgePreview{bounded}, usd(3 * assay.Dollar), "USD 1.0000 to 3.0000" + retries},
-		"not enough":          {[]engine.JudgePreview{bounded}, usd(2 * assay.Dollar), "USD 1.0000 to 3.0000" + retries + less},
-		"far from enough":     {[]engine.JudgePreview{bounded}, usd(assay.Dollar / 2), "USD 1.0000 to 3.0000" + retries + "; the budget of USD 0.50 does not suffice: the run would pause there"},
-		"a guess":             {[]engine.JudgePreview{guessed, bounded}, nil, "USD about 2.0000 to 6.0000" + retries},
-		"a guess is no proof": {[]engine.JudgePreview{guessed}, usd(assay.Dollar / 2), "USD about 1.0000 to 3.0000" + retries + "; the budget of USD 0.50 may not suffice: the run would pause there"},
-		"nothing":             {[]engine.JudgePreview{bounded}, usd(0), "USD 1.0000 to 3.0000" + retries + none},
-		"nothing is enough":   {[]engine.JudgePreview{free}, usd(0), "USD 0.0000 to 0.0000" + retries},
-		"too long":            {[]engine.JudgePreview{long}, usd(0), "USD 0.0000"},
-		"no bound":            {[]engine.JudgePreview{bounded, endless}, usd(2 * assay.Dollar), "USD at least 2.0000" + retries + less},
-		"free":                {[]engine.JudgePreview{free}, nil, "USD 0.0000 to 0.0000" + retries},
-		"unknown":             {[]engine.JudgePreview{unknown}, nil, "USD unknown" + retries},
-		"a program":           {[]engine.JudgePreview{program}, nil, "USD unknown" + retries},
-		"partly unknown":      {[]engine.JudgePreview{bounded, unknown}, usd(2 * assay.Dollar), "USD 1.0000 to 3.0000 + unknown for d" + retries + less},
-		"free or unknown":     {[]engine.JudgePreview{free, unknown, program}, nil, "USD 0.0000 to 0.0000 + unknown for d, p" + retries},
+		"rules":                   {[]engine.JudgePreview{rules}, nil, "USD 0.0000"},
+		"all reused":              {[]engine.JudgePreview{reused}, usd(0), "USD 0.0000"},
+		"a range":                 {[]engine.JudgePreview{bounded, rules}, nil, "USD 1.0000 to 3.0000" + retries},
+		"enough":                  {[]engine.JudgePreview{bounded}, usd(3 * assay.Dollar), "USD 1.0000 to 3.0000" + retries},
+		"not enough":              {[]engine.JudgePreview{bounded}, usd(2 * assay.Dollar), "USD 1.0000 to 3.0000" + retries + less},
+		"far from enough":         {[]engine.JudgePreview{bounded}, usd(assay.Dollar / 2), "USD 1.0000 to 3.0000" + retries + "; the budget of USD 0.50 does not suffice: the run would pause there"},
+		"estimated":               {[]engine.JudgePreview{estimated, bounded}, nil, "USD about 2.0000 to 6.0000" + retries},
+		"an estimate is no proof": {[]engine.JudgePreview{estimated}, usd(assay.Dollar / 2), "USD about 1.0000 to 3.0000" + retries + "; the budget of USD 0.50 may not suffice: the run would pause there"},
+		"nothing":                 {[]engine.JudgePreview{bounded}, usd(0), "USD 1.0000 to 3.0000" + retries + none},
+		"nothing is enough":       {[]engine.JudgePreview{free}, usd(0), "USD 0.0000 to 0.0000" + retries},
+		"too long":                {[]engine.JudgePreview{long}, usd(0), "USD 0.0000"},
+		"a part too long":         {[]engine.JudgePreview{partLong}, usd(0), "USD unknown" + retries + none},
+		"no bound":                {[]engine.JudgePreview{bounded, endless}, usd(2 * assay.Dollar), "USD at least 2.0000" + retries + less},
+		"free":                    {[]engine.JudgePreview{free}, nil, "USD 0.0000 to 0.0000" + retries},
+		"unknown":                 {[]engine.JudgePreview{unknown}, nil, "USD unknown" + retries},
+		"a program":               {[]engine.JudgePreview{program}, nil, "USD unknown" + retries},
+		"partly unknown":          {[]engine.JudgePreview{bounded, unknown}, usd(2 * assay.Dollar), "USD 1.0000 to 3.0000 + unknown for d" + retries + less},
+		"free or unknown":         {[]engine.JudgePreview{free, unknown, program}, nil, "USD 0.0000 to 0.0000 + unknown for d, p" + retries},
 	} {
 		if got := planCost(engine.Preview{Judges: c.judges}, c.budget); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -78,11 +81,15 @@ func TestAPlanSaysWhatIsLeftOfTheMonth(t *testing.T) {
 }
 
 func TestAPlanOfPromptsThatAreTooLong(t *testing.T) {
-	var out bytes.Buffer
-	a := &app{out: &out}
-	a.printCost(engine.JudgePreview{Name: "j", Items: 2, Cost: &engine.CostPreview{Prompts: 2, TooLong: 2, Model: assay.ModelKey{Model: "m", Endpoint: "http://e"}}}, 1)
-	want := "\nj asks m at http://e\n  prompts  2 made; all are too long for the model: every item would end ungradable, without a call and at no cost\n"
-	if out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
+	for items, want := range map[int64]string{
+		4: "2 made; all are too long for the model: every item would end ungradable, without a call and at no cost\n",
+		5: "2 made, a random part, scaled up; all that were made are too long for the model: such items end ungradable, at no cost\n  USD      unknown\n",
+	} {
+		var out bytes.Buffer
+		a := &app{out: &out}
+		a.printCost(engine.JudgePreview{Name: "j", Items: items, Cost: &engine.CostPreview{Prompts: 2, TooLong: 2, Model: assay.ModelKey{Model: "m", Endpoint: "http://e"}}}, 2)
+		if want = "\nj asks m at http://e\n  prompts  " + want; out.String() != want {
+			t.Errorf("%q, want %q", out.String(), want)
+		}
 	}
 }

@@ -20,7 +20,7 @@ type retryCmd struct {
 }
 
 func (retryCmd) Help() string {
-	return `Makes a new run of exactly the items that ended errored, cancelled or abandoned, with the same judges, sample and content. A report of the new run reads both. Without --budget it gets what the old run's budget left.
+	return `Takes a run that has ended, and makes a new one of exactly its items that ended errored, cancelled or abandoned, with the same judges, sample and content. A report of the new run reads both. Without --budget it gets what the old run's budget left.
 
 Example:
 

@@ -132,7 +132,7 @@ func (a *app) printPrompt(t api.Tried) error {
 	}
 	exact := "counted"
 	if !p.Exact {
-		exact = "guessed from the length, at most " + comma(p.Most)
+		exact = "estimated from the length, at most " + comma(p.Most)
 	}
 	a.print("tokens      %s in (%s), ", comma(p.Input), exact)
 	if p.Output > 0 {

@@ -145,7 +145,7 @@ func (a *app) printFinding(f assay.Finding) {
 	}
 	a.print("\n")
 	for _, e := range f.Evidence[:min(len(f.Evidence), shownQuotes)] {
-		where := fmt.Sprintf("turn %d, message %d", e.Turn+1, e.Message+1)
+		where := fmt.Sprintf("turn %d, message %d", e.Turn, e.Message)
 		if !e.Verified {
 			where = "not found in the transcript"
 		}

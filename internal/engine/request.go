@@ -69,7 +69,7 @@ type JudgePreview struct {
 type CostPreview struct {
 	Model    assay.ModelKey `json:"model"`
 	Prompts  int64          `json:"prompts" doc:"that were made and counted"`
-	Exact    bool           `json:"exact" doc:"counted by the model's tokenizer, not guessed from the length"`
+	Exact    bool           `json:"exact" doc:"counted by the model's tokenizer, not estimated from the length"`
 	Input    int64          `json:"input_tokens" doc:"of all prompts"`
 	Output   int64          `json:"max_output_tokens" doc:"of all answers, at most; 0: nothing bounds them"`
 	Cut      int64          `json:"cut,omitempty" doc:"of prompts: a part of the transcript is left out"`
