@@ -129,7 +129,7 @@ func (w *world) put(from, to int, text string) {
 // drive runs a dispatcher until the returned function is called, which stops it gracefully.
 func (w *world) drive() (stop func()) {
 	return w.dispatch(local.New(local.Options{
-		Store: w.store, Now: utcNow, Poll: 20 * time.Millisecond,
+		Store: w.store, Now: utcNow, Poll: 20 * time.Millisecond, ErrorPause: 100 * time.Millisecond,
 		Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: w.grader, assay.RunSingle: w.grader},
 	}))
 }
