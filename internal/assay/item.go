@@ -69,7 +69,7 @@ type Attempt struct {
 	N           int           `json:"n"` // from 1 per item
 	Epoch       int64         `json:"epoch"`
 	Status      AttemptStatus `json:"status"`
-	Class       Class         `json:"class,omitempty"`
+	Class       Class         `json:"class,omitempty"` // of an open one only ClassPrompt
 	Alone       bool          `json:"alone,omitempty"`
 	Late        bool          `json:"late,omitempty"` // written after its driver lost the run; makes no verdict
 	OpenedAt    time.Time     `json:"opened_at"`
@@ -89,12 +89,17 @@ type Attempt struct {
 	Raw         string        `json:"raw,omitempty"`        // the response as it came, masked and bounded
 }
 
+// MayHaveLeft says that a's call left, or that nobody knows that it did not.
+func (a *Attempt) MayHaveLeft() bool {
+	return a.CallAt != nil || a.Status != AttemptDone && a.Class != ClassPrompt
+}
+
 // Charge is what a budget must count for a: its cost, or where that is not known the most that it can
 // be. known is false where not even that is known.
 func (a *Attempt) Charge() (charge USD, known bool) {
 	switch {
-	case a.Status == AttemptDone && a.CallAt == nil:
-		return 0, true // no call left
+	case !a.MayHaveLeft():
+		return 0, true
 	case a.Cost != nil:
 		return *a.Cost, true
 	case a.Reserved != nil:

@@ -194,7 +194,7 @@ func (l *loop) end(r result) {
 		return
 	}
 	item := r.item
-	item.NotBefore, item.Class = s.outcome.NotBefore, s.outcome.Class
+	item.NotBefore, item.Class, item.Error = s.outcome.NotBefore, s.outcome.Class, s.outcome.Error
 	if s.outcome.Counted {
 		item.Counted++
 	}

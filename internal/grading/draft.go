@@ -107,8 +107,8 @@ func (l *loop) takeDraft(d drafted) {
 // cost.
 func (l *loop) unmark(f *flight, now time.Time) {
 	l.batch.Done = append(l.batch.Done, store.Outcome{
-		Attempt: closeAttempt(f.attempt, judge.Reply{Class: assay.ClassAborted, Error: "only the prompt was made"}, now),
-		State:   assay.ItemPending, Class: assay.ClassAborted,
+		Attempt: closeAttempt(f.attempt, judge.Reply{Class: assay.ClassPrompt}, now),
+		State:   assay.ItemPending, Class: assay.ClassPrompt, Error: f.item.Error, NotBefore: f.item.NotBefore,
 	})
 	f.marked = false
 	f.item.Attempts++

@@ -79,8 +79,61 @@ func TestASessionWhosePromptKillsIsQuarantined(t *testing.T) {
 				if billed, _ := p.bill(); err != nil || spend.Cost > billed || spend.Charged() < billed {
 					t.Errorf("%s billed, the rows say %s + %s (%v)", billed, spend.Cost, spend.Held, err)
 				}
+				var left, held int64
+				for _, it := range items {
+					attempts, err := s.Items().Attempts(t.Context(), id, it.Seq)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, a := range attempts {
+						if !a.MayHaveLeft() {
+							continue
+						}
+						if left++; a.Cost == nil {
+							held++
+						}
+						if it.SessionID == "s00000" {
+							t.Errorf("attempt %d of %s is told as a call: %s %s", a.N, it.SessionID, a.Status, a.Class)
+						}
+					}
+				}
+				if sessions == 1 && spend != (assay.Spend{}) || spend.Attempts != left || spend.HeldN != held {
+					t.Errorf("%d calls left or may have, of %d the cost is not known, the sums say %+v", left, held, spend)
+				}
 				t.Logf("%d takeovers, %s", dead, w.run(id).Sentence)
 			})
 		})
 	}
+}
+
+// The prompt that is made in an attempt of its own leaves on the item why it was tried before.
+func TestAPromptLeavesTheItemsError(t *testing.T) {
+	onEach(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, 1)
+		p := tenth()
+		var id assay.RunID
+		var said string
+		p.answer = func(ctx context.Context, nth int) (judge.Reply, assay.Usage) {
+			if nth == 1 {
+				return failing(assay.ClassMalformed), assay.Usage{}
+			}
+			items, err := s.Items().Pending(ctx, id, 0, 1)
+			if err == nil && len(items) == 1 {
+				said = items[0].Error
+			}
+			return passing(), assay.Usage{}
+		}
+		w.serve(p)
+		id = w.grade(engine.GradeRequest{}).ID
+		taken, err := s.Runs().TakeUp(t.Context(), id, 0, true, utcNow())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.grader.Drive(t.Context(), taken); err != nil {
+			t.Fatal(err)
+		}
+		if _, calls := p.bill(); calls != 2 || said != string(assay.ClassMalformed) {
+			t.Errorf("at the last of %d calls the item says %q", calls, said)
+		}
+	})
 }

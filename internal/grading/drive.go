@@ -74,7 +74,11 @@ func (r *run) begin(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if quarantined == 0 && r.Stalls >= assay.MaxStalls && !(near && r.Stalls < 2*assay.MaxStalls) {
+	most := assay.MaxStalls
+	if near {
+		most = assay.MaxStallsNear
+	}
+	if quarantined == 0 && r.Stalls >= most {
 		return true, r.fail(ctx, assay.ReasonCrashLoop,
 			fmt.Errorf("its process died %d times without one item ending in between", r.Stalls))
 	}
@@ -84,7 +88,7 @@ func (r *run) begin(ctx context.Context) (done bool, err error) {
 const quarantineSentence = "quarantined: the process died each time that this item ran, also alone"
 
 // quarantine ends the items that killed their process too often. near says that the next death may show
-// another one: the first may have come before its item was marked (marks), so that MaxStalls is one short.
+// another one (assay.MaxStallsNear).
 func (r *run) quarantine(ctx context.Context) (n int, near bool, err error) {
 	var end []store.EndItem
 	for after := int64(0); r.Stalls > 0; {

@@ -78,7 +78,7 @@ func (l *loop) admit(w waiting, now time.Time, alone bool, group *[]flight) bool
 	}
 	switch {
 	case f.marked:
-		f.attempt.Reserved = new(assay.USD) // a prompt costs nothing
+		f.attempt.Class = assay.ClassPrompt
 		l.opened = append(l.opened, f)
 	case m != nil:
 		*group = append(*group, f)

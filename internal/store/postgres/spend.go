@@ -11,8 +11,8 @@ import (
 type spending struct{ *Store }
 
 const (
-	// charged is the condition that an attempt's call left or may have left.
-	charged = "NOT (status = 'done' AND call_at IS NULL)"
+	// charged is the condition that an attempt's call left or may have left: assay.Attempt.MayHaveLeft.
+	charged = "(call_at IS NOT NULL OR status <> 'done' AND class <> 'prompt_only')"
 
 	// Sums are numeric, which nothing overflows.
 	spendColumns = `count(*), count(*) FILTER (WHERE status = 'unknown'), count(*) FILTER (WHERE late), coalesce(bool_or(usage_known), false),

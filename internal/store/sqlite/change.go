@@ -122,7 +122,8 @@ func bury(ctx context.Context, t tx, id assay.RunID, blame bool) error {
 		return err
 	}
 	for _, o := range list {
-		if _, err := t.exec("UPDATE attempts SET status = 'unknown', class = ? WHERE run_id = ? AND seq = ? AND n = ?", assay.ClassUnknown, id, o.seq, o.n); err != nil {
+		if _, err := t.exec("UPDATE attempts SET status = 'unknown', class = iif(class = ?, class, ?) WHERE run_id = ? AND seq = ? AND n = ?",
+			assay.ClassPrompt, assay.ClassUnknown, id, o.seq, o.n); err != nil {
 			return err
 		}
 		if !blame {

@@ -10,8 +10,8 @@ import (
 
 type spending struct{ s *Store }
 
-// charged is the condition that an attempt's call left or may have left.
-const charged = "NOT (status = 'done' AND call_at IS NULL)"
+// charged is the condition that an attempt's call left or may have left: assay.Attempt.MayHaveLeft.
+const charged = "(call_at IS NOT NULL OR status <> 'done' AND class <> 'prompt_only')"
 
 // slack is more than the clocks of two drivers of a run differ by: a late attempt may have been opened
 // after its run ended by the clock of another.

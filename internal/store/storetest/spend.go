@@ -17,6 +17,7 @@ func testSpending(t *testing.T, open opener) {
 	each(t, s, []namedTest{
 		{"of a run, by what is known of each attempt", testSpend},
 		{"a reservation is kept by an attempt that a death cut, and by a late one", testReserved},
+		{"a prompt is no call, also when it is cut", testPrompt},
 		{"what a budget counts in a window", testCharged},
 		{"lines by day, run, judge and model", testLines},
 		{"days of a zone", testZones},
@@ -36,8 +37,8 @@ func testSpending(t *testing.T, open opener) {
 func spendOf(list []assay.Attempt) (s assay.Spend) {
 	for _, a := range list {
 		charge, known := a.Charge()
-		if a.Status == assay.AttemptDone && a.CallAt == nil {
-			continue // no call left
+		if !a.MayHaveLeft() {
+			continue
 		}
 		one := assay.Spend{Attempts: 1, Usage: a.Usage}
 		switch {
@@ -153,6 +154,38 @@ func testReserved(w *world) {
 	equal(w, "late", w.spend(f.Run), assay.Spend{Attempts: 2, Unknown: 1, Late: 1, Held: 12_345_679_901, HeldN: 2})
 }
 
+func testPrompt(w *world) {
+	f := w.grading(w.newRun(), w.fill(3))
+	mark := func(seq int64) assay.Attempt {
+		a := opened(f, seq, 1)
+		a.Class, a.Reserved = assay.ClassPrompt, nil
+		return a
+	}
+	nothing := func(when string) {
+		w.Helper()
+		equal(w, "spend "+when, w.spend(f.Run), assay.Spend{})
+		equal(w, "charged "+when, w.charged(at(-1e6), at(1e6)), [2]int64{})
+		equal(w, "lines "+when, len(w.lines(store.SpendQuery{Zone: time.UTC})), 0)
+	}
+	w.commit(f, store.Batch{Open: []assay.Attempt{mark(1), mark(2)}})
+	equal(w, "an open one", w.attempts(f.Run, 1), []assay.Attempt{mark(1)})
+	equal(w, "in flight", w.counts(f.Run).InFlight, int64(2))
+	nothing("while they are made")
+	made := mark(1)
+	made.Status, made.EndedAt = assay.AttemptDone, ptr(at(6))
+	w.commit(f, store.Batch{Done: []store.Outcome{{Attempt: made, State: assay.ItemPending, Class: assay.ClassPrompt}}})
+	equal(w, "one that was made", w.attempts(f.Run, 1), []assay.Attempt{made})
+	nothing("when one is made")
+	f = w.takeUp(f.Run, f.Epoch, true)
+	cut := w.attempts(f.Run, 2)[0]
+	equal(w, "one that was cut", []any{cut.Status, cut.Class}, []any{assay.AttemptUnknown, assay.ClassPrompt})
+	equal(w, "its item's crashes", w.items(f.Run)[1].Crashes, 1)
+	nothing("after a death")
+	w.open(f, 3)
+	w.takeUp(f.Run, f.Epoch, true)
+	equal(w, "beside a call that was cut", w.spend(f.Run), assay.Spend{Attempts: 1, Unknown: 1, Held: 1000, HeldN: 1})
+}
+
 // spread makes a run of two judges with attempts all over some days, and a project beside it.
 func (w *world) spread() (runs []assay.RunID) {
 	w.Helper()
@@ -250,7 +283,7 @@ func (w *world) linesOf(q store.SpendQuery, runs ...assay.RunID) (want []assay.S
 			judges[item.Seq] = item.Judge
 		}
 		for _, a := range w.all(run) {
-			if (q.From == nil || !a.OpenedAt.Before(*q.From)) && (q.To == nil || a.OpenedAt.Before(*q.To)) && !(a.Status == assay.AttemptDone && a.CallAt == nil) {
+			if (q.From == nil || !a.OpenedAt.Before(*q.From)) && (q.To == nil || a.OpenedAt.Before(*q.To)) && a.MayHaveLeft() {
 				k := key{a.OpenedAt.In(q.Zone).Format(time.DateOnly), run, judges[a.Seq], a.Model}
 				of[k] = append(of[k], a)
 			}
