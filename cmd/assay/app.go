@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -25,6 +26,8 @@ type app struct {
 	err  io.Writer
 	door *door // open for as long as the command runs
 	verb string
+
+	followed atomic.Int64 // the run that the command follows, or 0
 }
 
 // main runs one command and returns the exit status.

@@ -63,13 +63,22 @@ func (c *runsErrorsCmd) Run(a *app) error {
 			return err
 		}
 	}
+	switch {
+	case n > 0:
+	case c.Waiting:
+		a.say("no item of %s waits to be tried again", id)
+	case c.Class != "":
+		a.say("no item of %s ended as %s", id, c.Class)
+	default:
+		a.say("no errors: no item of %s ended without a verdict by a fault", id)
+	}
 	return nil
 }
 
 // leftCalls counts those of which a call left, or may have left.
 func leftCalls(attempts []assay.Attempt) (n int64) {
 	for _, t := range attempts {
-		if t.Status != assay.AttemptDone || t.CallAt != nil {
+		if t.MayHaveLeft() {
 			n++
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -58,8 +59,12 @@ func (a *app) inEmptyProject(d *door, err error) error {
 		return err
 	}
 	if p, lost := d.Project(a.ctx, a.Project); lost == nil && p.Totals != nil && p.Totals.Sessions == 0 {
-		return assay.Errorf(assay.CodeNotFound, "%w; project %s in %s holds no sessions either", err, p.Name, a.place()).
-			WithHint("is it the right place? --data, --database and --project name another")
+		const place = "is it the right place? --data, --database and --project name another"
+		e := assay.Errorf(assay.CodeNotFound, "%w; project %s in %s holds no sessions either", err, p.Name, a.place())
+		if old := new(assay.Error); errors.As(err, &old) && old.Hint != "" {
+			return e.WithHint("%s; %s", old.Hint, place)
+		}
+		return e.WithHint(place)
 	}
 	return err
 }

@@ -129,7 +129,7 @@ func progressText(v api.RunView) string {
 		}
 		parts = append(parts, spent)
 	}
-	if v.State == assay.RunPaused {
+	if v.State == assay.RunPaused && !settled(v) { // else the end says why, once
 		parts = append(parts, because(v))
 		if v.WakeAt != nil {
 			parts = append(parts, "tries again at "+moment(v.WakeAt, time.UTC)+"; Ctrl-C leaves it for later")

@@ -49,6 +49,19 @@ func (a *app) printRun(v api.RunView) error {
 	return t.end()
 }
 
+// sayAsleep tells that a run that would wake needs somebody who wakes it.
+func (a *app) sayAsleep(d *door, v api.RunView) error {
+	if v.State != assay.RunPaused || v.WakeAt == nil {
+		return nil
+	}
+	o, err := d.Owner(a.ctx)
+	if err != nil || o.Driving {
+		return err
+	}
+	a.say("%s would try again at %s, but no process drives runs: `assay serve` does, and `assay resume %s` tries at once", v.ID, moment(v.WakeAt, time.UTC), v.ID)
+	return nil
+}
+
 // printEnd prints how a followed run came to rest.
 func (a *app) printEnd(v api.RunView) error {
 	if a.JSON {

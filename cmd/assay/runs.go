@@ -95,7 +95,10 @@ func (c *runsShowCmd) Run(a *app) error {
 	if a.JSON {
 		return a.printJSON(v)
 	}
-	return a.printRun(v)
+	if err := a.printRun(v); err != nil {
+		return err
+	}
+	return a.sayAsleep(d, v)
 }
 
 type runsSetCmd struct {
@@ -134,7 +137,10 @@ func (c *runsSetCmd) Run(a *app) error {
 	}
 	if c.Budget != nil {
 		a.print("%s has the budget %s\n", v.ID.String(), budgetText(v))
-		if v.State == assay.RunPaused && v.Reason == assay.Reason(assay.ClassBudget) {
+		switch {
+		case v.BudgetLeft != nil && *v.BudgetLeft == 0 && !v.State.Terminal():
+			a.print("nothing is left of it: the run pauses before its next call that may cost anything\n")
+		case v.State == assay.RunPaused && v.Reason == assay.Reason(assay.ClassBudget):
 			a.print("it is paused: `assay resume %s` goes on\n", v.ID.String())
 		}
 	}

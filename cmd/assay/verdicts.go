@@ -69,15 +69,19 @@ var errEnough = errors.New("enough")
 
 // printRunVerdicts prints the verdicts of a run, or those on one of its sessions.
 func (a *app) printRunVerdicts(d *door, id assay.RunID, judge int, session string, limit int) error {
+	run, err := d.Run(a.ctx, id)
+	if err != nil {
+		return err
+	}
 	n := 0
-	err := d.EachVerdict(a.ctx, id, judge, func(v assay.Verdict) error {
+	err = d.EachVerdict(a.ctx, id, judge, func(v assay.Verdict) error {
 		if session != "" && session != assay.SessionName(v.UserID, v.SessionID) {
 			return nil
 		}
 		if n++; limit > 0 && n > limit {
 			return errEnough
 		}
-		return a.printVerdict(v, "")
+		return a.printVerdict(v, repeatMark(v, run.Spec.Repeats))
 	})
 	if errors.Is(err, errEnough) {
 		a.say("more verdicts were left; raise --limit, or --limit 0 for all")
@@ -98,13 +102,31 @@ func (c *verdictsCmd) session(a *app) error {
 	if err != nil {
 		return err
 	}
+	repeats := map[assay.RunID]int{}
 	more, err := each(a.ctx, c.limit(a), func(ctx context.Context, p store.Page) (api.Page[assay.Verdict], error) {
 		return d.SessionVerdicts(ctx, a.Project, user, id, p)
-	}, func(v assay.Verdict) error { return a.printVerdict(v, "  "+v.Run.String()) })
+	}, func(v assay.Verdict) error {
+		if _, known := repeats[v.Run]; !known {
+			run, err := d.Run(a.ctx, v.Run)
+			if err != nil {
+				return err
+			}
+			repeats[v.Run] = run.Spec.Repeats
+		}
+		return a.printVerdict(v, "  "+v.Run.String()+repeatMark(v, repeats[v.Run]))
+	})
 	if err == nil && more {
 		a.say("more verdicts were left; raise --limit, or --limit 0 for all")
 	}
 	return err
+}
+
+// repeatMark tells apart the gradings of a session, from 0, of a run that makes several.
+func repeatMark(v assay.Verdict, repeats int) string {
+	if repeats < 2 && v.Repeat == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  repeat %d", v.Repeat)
 }
 
 func (a *app) printVerdict(v assay.Verdict, run string) error {
@@ -117,9 +139,6 @@ func (a *app) printVerdict(v assay.Verdict, run string) error {
 	}
 	if !v.Current {
 		a.print("  about older content")
-	}
-	if v.Repeat > 0 {
-		a.print("  repeat %d", v.Repeat)
 	}
 	a.print("\n")
 	for _, f := range v.Findings {
