@@ -168,9 +168,13 @@ func (t *text) table(title string, rows []row) {
 // below prints what a narrow table has no room for.
 func (t *text) below(rows []row) {
 	var cut []string
+	once := !slices.ContainsFunc(rows, func(r row) bool { return r.e.Level != nil || r.e.Absent != rows[0].e.Absent })
+	if once && len(rows) > 0 {
+		t.line("  %s", t.levelText(rows[0].kind, rows[0].e))
+	}
 	for _, r := range rows {
 		name := strings.TrimSpace(r.name)
-		if r.e.Level == nil {
+		if r.e.Level == nil && !once {
 			t.line("  %s %s", name, t.levelText(r.kind, r.e))
 		}
 		if r.e.Cut != nil {

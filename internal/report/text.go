@@ -43,7 +43,7 @@ func unfinished(r Report) string {
 	case r.Counts.Total == 0:
 		return "not planned yet"
 	}
-	return fmt.Sprintf("not finished yet, %s of %s", whole(r.Counts.Total-r.Counts.Pending), whole(r.Counts.Total))
+	return "not finished yet"
 }
 
 // line prints one line. Arms and filters are other people's text: control characters, which could
@@ -87,6 +87,9 @@ func (t *text) header(r Report) {
 		state += ", partial"
 	}
 	t.line("Run %s  %s  %s  project %s", h.ID, h.Kind, state, h.Project)
+	if !r.Covers.Complete && r.Counts.Total > 0 {
+		t.field("progress", "%s of %s items have ended", whole(r.Counts.Total-r.Counts.Pending), whole(r.Counts.Total))
+	}
 	if h.Sentence != "" {
 		t.field("why", "%s", h.Sentence)
 	}
@@ -183,7 +186,8 @@ func (t *text) spend(r Report) {
 	}
 	t.field("attempts", "%s", calls)
 	if s.Usage.Known {
-		t.field("tokens", "%s in%s, %s out%s", whole(s.Usage.Input), part(s.Usage.Cached, "cached"), whole(s.Usage.Output), part(s.Usage.Reasoning, "reasoning"))
+		t.field("tokens", "%s in%s, %s out%s%s", whole(s.Usage.Input), part(s.Usage.Cached, "cached"), whole(s.Usage.Output), part(s.Usage.Reasoning, "reasoning"),
+			assay.Spend{Unmetered: s.Unmetered}.UnmeteredText())
 	} else {
 		t.field("tokens", "none reported")
 	}
