@@ -85,13 +85,19 @@ type Attempt struct {
 	Fingerprint string        `json:"fingerprint,omitempty"`
 	Error       string        `json:"error,omitempty"`
 	RequestID   string        `json:"request_id,omitempty"` // as the provider named the call
-	Seen        Hash          `json:"seen,omitempty"`       // of the transcript as the judge saw it (store.Bodies.Seen)
+	Seen        Hash          `json:"seen,omitempty"`       // of the transcript as a model is shown it (store.Bodies.Seen), known before the call leaves
 	Raw         string        `json:"raw,omitempty"`        // the response as it came, masked and bounded
 }
 
 // MayHaveLeft says that a's call left, or that nobody knows that it did not.
 func (a *Attempt) MayHaveLeft() bool {
 	return a.CallAt != nil || a.Status != AttemptDone && a.Class != ClassPrompt
+}
+
+// Unmetered says that a is a call to a model, which may have left, whose tokens nobody knows. Rules and
+// programs are shown no transcript (Seen) and use no tokens; nor does what is answered with an error status.
+func (a *Attempt) Unmetered() bool {
+	return a.MayHaveLeft() && a.Seen != "" && !a.Usage.Known && a.HTTPStatus < 400
 }
 
 // Charge is what a budget must count for a: its cost, or where that is not known the most that it can

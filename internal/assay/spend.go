@@ -19,6 +19,8 @@ type Spend struct {
 	Held     USD   `json:"held_usd"`       // at most, of attempts whose cost is not known (yet): in flight, cut, without usage
 	HeldN    int64 `json:"held"`           // how many those are
 	Unpriced int64 `json:"unpriced"`       // attempts of which neither cost nor price is known; they are in neither sum
+
+	Unmetered int64 `json:"unmetered" doc:"calls to models that left, or may have, and told no usage (yet): their tokens are not in usage"` // Attempt.Unmetered
 }
 
 // Add sums two spends.
@@ -36,6 +38,7 @@ func (s Spend) Add(o Spend) Spend {
 	s.Held = add(s.Held, o.Held)
 	s.HeldN += o.HeldN
 	s.Unpriced += o.Unpriced
+	s.Unmetered += o.Unmetered
 	return s
 }
 
@@ -92,6 +95,14 @@ func (s Spend) costRange(text func(USD) string) string {
 		return "unknown for " + calls(s.Unpriced)
 	}
 	return t + " + unknown for " + calls(s.Unpriced)
+}
+
+// UnmeteredText follows a sum of tokens: " + unknown for 6 calls"; "" where the sum holds all.
+func (s Spend) UnmeteredText() string {
+	if s.Unmetered == 0 {
+		return ""
+	}
+	return " + unknown for " + calls(s.Unmetered)
 }
 
 // Charged is what a budget counts of s.
