@@ -95,7 +95,7 @@ func tokensText(s assay.Spend) string {
 	if s.Usage.Reasoning > 0 {
 		text += fmt.Sprintf(" (%s reasoning)", comma(s.Usage.Reasoning))
 	}
-	return text
+	return text + s.UnmeteredText()
 }
 
 // budgetText says what is left of a run's budget.

@@ -76,7 +76,14 @@ func spendCells(calls int64, s assay.Spend, decimals int) []string {
 		if !s.Usage.Known && calls > 0 {
 			return "unknown"
 		}
+		if s.Unmetered > 0 {
+			return comma(n) + " + unknown"
+		}
 		return comma(n)
+	}
+	in := tokens(s.Usage.Input)
+	if s.Usage.Known {
+		in = comma(s.Usage.Input) + s.UnmeteredText()
 	}
 	part := func(n int64) string {
 		if s.Usage.Known && n == 0 {
@@ -84,7 +91,7 @@ func spendCells(calls int64, s assay.Spend, decimals int) []string {
 		}
 		return tokens(n)
 	}
-	return []string{comma(calls), tokens(s.Usage.Input), part(s.Usage.Cached), tokens(s.Usage.Output), part(s.Usage.Reasoning), s.CostColumn(decimals)}
+	return []string{comma(calls), in, part(s.Usage.Cached), tokens(s.Usage.Output), part(s.Usage.Reasoning), s.CostColumn(decimals)}
 }
 
 func groupName(g api.SpendGroup) string {

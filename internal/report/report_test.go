@@ -267,6 +267,15 @@ func TestSpendOfAReport(t *testing.T) {
 	}
 }
 
+func TestTokensOfAReportSayWhatIsNotInThem(t *testing.T) {
+	f := finished()
+	f.spend = []assay.Spend{{Attempts: 3, Unmetered: 2, Usage: assay.Usage{Known: true, Input: 6248}}}
+	var b strings.Builder
+	if err := Text(&b, compose(f), 0); err != nil || !strings.Contains(b.String(), "tokens      6,248 in, 0 out + unknown for 2 calls\n") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
 // A retry's report adds up the spend of the chain, and a budget is of one run: both say of what they speak.
 func TestARetrysSpendIsOfTheChain(t *testing.T) {
 	f := finished()

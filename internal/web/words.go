@@ -141,7 +141,7 @@ func spend(v api.RunView) string {
 		out = "1 attempt"
 	}
 	if s.Usage.Known {
-		out += ", " + count(s.Usage.Input+s.Usage.Output) + " tokens"
+		out += ", " + count(s.Usage.Input+s.Usage.Output) + " tokens" + s.UnmeteredText()
 	}
 	return out + ", USD " + s.CostText()
 }

@@ -125,8 +125,11 @@ func (m *model) commit() {
 			a := opened(m.f, seq, len(item.attempts)+1)
 			a.Reserved = m.amount("reserved")
 			a.OpenedAt = at(rapid.IntRange(0, 200_000).Draw(m.r, "opened at"))
-			if rapid.IntRange(0, 4).Draw(m.r, "prompt") == 0 {
+			switch rapid.IntRange(0, 4).Draw(m.r, "sort") {
+			case 0:
 				a.Class = assay.ClassPrompt
+			case 1, 2:
+				a.Seen = hashOf("seen")
 			}
 			item.attempts = append(item.attempts, a)
 			b.Open = append(b.Open, a)
