@@ -23,9 +23,8 @@ type budget struct {
 	looked time.Time // when the project was last read
 }
 
-// refusal says why a judge's next call may not leave.
+// refusal says that a budget has no room for a judge's next call.
 type refusal struct {
-	why    *pausing
 	amount assay.USD // that was to be set aside
 	// unknown says that nobody can tell that amount, and price what the model cost then; nil where that
 	// was not known either.
@@ -73,22 +72,35 @@ func (b *budget) look(ctx context.Context) error {
 // set says whether there is anything to hold to.
 func (b *budget) set(own *assay.USD) bool { return own != nil || b.month != nil }
 
-// promise sets aside what a call that is opened at a time can cost at most, in both purses, or says why
+// promise sets aside what a call that is opened at a time can cost at most, in both purses, or says that
 // it may not leave.
 func (b *budget) promise(at time.Time, reserved, own *assay.USD) *refusal {
 	switch {
 	case reserved == nil && b.set(own) && !b.unpriced:
-		return &refusal{unknown: true, why: &pausing{reason: assay.Reason(assay.ClassBudget),
-			sentence: "there is a budget, and nobody knows what the next call can cost; give its price with `assay models set` or allow it with --allow-unpriced"}}
+		return &refusal{unknown: true}
 	case reserved == nil:
 		return nil
 	case !b.run.promise(at, *reserved, own):
-		return &refusal{amount: *reserved, why: b.ownReached(*reserved, own)}
+		return &refusal{amount: *reserved}
 	case !b.project.promise(at, *reserved, b.month):
 		b.run.withdraw(*reserved)
-		return &refusal{amount: *reserved, why: b.monthReached(at, *reserved)}
+		return &refusal{amount: *reserved}
 	}
 	return nil
+}
+
+// why says as a cause to pause what a refused call lacks by what is spent now: more was set aside when it
+// was refused.
+func (b *budget) why(r *refusal, own *assay.USD) *pausing {
+	now := b.g.o.Now()
+	switch {
+	case r.unknown:
+		return &pausing{reason: assay.Reason(assay.ClassBudget),
+			sentence: "there is a budget, and nobody knows what the next call can cost; give its price with `assay models set` or allow it with --allow-unpriced"}
+	case r.amount > b.run.room(now, own):
+		return b.ownReached(r.amount, own)
+	}
+	return b.monthReached(now, r.amount)
 }
 
 func (b *budget) ownReached(amount assay.USD, own *assay.USD) *pausing {

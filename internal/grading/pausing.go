@@ -98,7 +98,7 @@ func (l *loop) holds(judge int, now time.Time) *pausing {
 		if l.budget.hopes(no, l.control.Budget) {
 			return nil
 		}
-		return no.why
+		return l.budget.why(no, l.control.Budget)
 	}
 	if m := l.meters[judge]; m != nil {
 		return m.holding(now)

@@ -81,3 +81,39 @@ func (c counter) Write(line []byte) (int, error) {
 	}
 	return len(line), nil
 }
+
+// What a pause for a budget says of it is true when the run has paused: calls that were in flight when the
+// next was refused have settled since.
+func TestAPauseSaysWhatIsSpentThen(t *testing.T) {
+	for name, month := range map[string]bool{"the run's": false, "the month's": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s store.Store) {
+				w := newWorld(t, s, 10)
+				p := tenth()
+				p.answer = slowly(time.Second, assay.Usage{Known: true, Input: 1000, Output: 90})
+				w.serve(p)
+				budget := assay.USD(5_000_000) // for two calls; what they leave is too little for a third
+				q := engine.GradeRequest{Concurrency: ptr(4)}
+				if q.Budget = &budget; month {
+					q.Budget = nil
+					settings := w.project.Settings
+					settings.MonthBudget = &budget
+					var err error
+					if w.project, err = s.Projects().Update(t.Context(), w.project.ID, settings, false); err != nil {
+						t.Fatal(err)
+					}
+				}
+				stop := w.drive()
+				defer stop()
+				run := w.until(w.grade(q).ID, assay.RunPaused)
+				spend, err := s.Items().Spend(t.Context(), run.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := "USD " + spend.Charged().String() + " of "; spend.Attempts != 2 || !strings.Contains(run.Sentence, want) {
+					t.Errorf("no %q after %d calls in %q", want, spend.Attempts, run.Sentence)
+				}
+			})
+		})
+	}
+}
