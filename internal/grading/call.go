@@ -66,7 +66,7 @@ func (l *loop) ask(reading context.Context, f *flight) judge.Reply {
 	if !l.mayLeave() || !l.reprice(f) {
 		return stayed
 	}
-	if _, held := f.permit.Held(); held { // since it was granted the provider asked to wait
+	if _, quiet := f.permit.Quiet(); quiet { // since it was granted
 		return stayed
 	}
 	return l.watched(f, send)

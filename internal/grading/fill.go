@@ -41,7 +41,7 @@ func (l *loop) lanes() {
 	for i, no := range l.tight {
 		m := l.meters[i]
 		if m != nil {
-			m.held = false
+			m.refused = false
 		}
 		switch {
 		case no == nil:

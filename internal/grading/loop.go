@@ -299,7 +299,7 @@ func (l *loop) nap() time.Duration {
 // granted is when the first model that takes no call now may take one again.
 func (l *loop) granted() (at time.Time, ok bool) {
 	for _, m := range l.meters {
-		if m == nil || !m.held {
+		if m == nil || !m.refused {
 			continue
 		}
 		if t, _ := m.share.Wait(); !t.IsZero() && (!ok || t.Before(at)) {

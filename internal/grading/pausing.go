@@ -101,7 +101,7 @@ func (l *loop) holds(judge int, now time.Time) *pausing {
 		return l.budget.why(no, l.control.Budget)
 	}
 	if m := l.meters[judge]; m != nil {
-		return m.holding(now)
+		return m.waits(now, l.ID)
 	}
 	return nil
 }

@@ -53,8 +53,8 @@ func (l *Limiter) State() State {
 	if w := l.window(); w != unbounded {
 		s.Window = w
 	}
-	if now.Before(l.held) {
-		s.QuietUntil, s.QuietWhy = l.held, l.heldWhy
+	if now.Before(l.quiet) {
+		s.QuietUntil, s.QuietWhy = l.quiet, l.quietWhy
 	}
 	return s
 }
