@@ -95,11 +95,7 @@ func (a *app) printPlan(p api.Plan, budget *assay.USD) error {
 	a.print("\n")
 	j := newTable(a.out, "JUDGE", "VERSION", "ITEMS", "REUSED", "CALLS")
 	for _, v := range p.Judges {
-		calls := v.Calls
-		if v.Kind == assay.JudgeRules {
-			calls = 0 // rules answer, but call nobody
-		}
-		j.row(v.Name, shortHash(v.Version), humanize.Comma(v.Items), humanize.Comma(v.Reused), humanize.Comma(calls))
+		j.row(v.Name, shortHash(v.Version), humanize.Comma(v.Items), humanize.Comma(v.Reused), humanize.Comma(v.Calls))
 	}
 	if err := j.end(); err != nil {
 		return err

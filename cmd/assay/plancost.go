@@ -30,7 +30,11 @@ func (a *app) printCost(j engine.JudgePreview, repeats int) {
 	a.print("  price    %s\n", perMillion(c.Price))
 	a.print("  USD      %s\n", rangeText(c))
 	if c.Seconds != nil {
-		a.print("  time     about %s at this judge's pace so far\n", span(time.Duration(*c.Seconds*float64(time.Second))))
+		limits := ""
+		if c.Limited {
+			limits = " and the limits set for its model"
+		}
+		a.print("  time     about %s at this judge's pace so far%s\n", span(time.Duration(*c.Seconds*float64(time.Second))), limits)
 	}
 }
 
@@ -117,7 +121,7 @@ func costOf(p engine.Preview) runCost {
 		switch c := j.Cost; {
 		case c != nil && allTooLong(c) && !madeAll(j, repeats):
 			r.unknown = append(r.unknown, j.Name)
-		case j.Kind == assay.JudgeRules || j.Calls == 0:
+		case j.Calls == 0:
 		case c == nil || c.Price == nil || c.Least == nil:
 			r.unknown = append(r.unknown, j.Name)
 		default:

@@ -19,7 +19,7 @@ func TestAPlanSaysWhatItWouldCost(t *testing.T) {
 	endless := llm("b", engine.CostPreview{Exact: true, Price: price, Least: usd(assay.Dollar)})
 	free := llm("c", engine.CostPreview{Exact: true, Price: &assay.Price{}, Least: usd(0), Most: usd(0)})
 	unknown := llm("d", engine.CostPreview{})
-	rules := engine.JudgePreview{Name: "r", Kind: assay.JudgeRules, Items: 2, Calls: 2}
+	rules := engine.JudgePreview{Name: "r", Kind: assay.JudgeRules, Items: 2}
 	program := engine.JudgePreview{Name: "p", Kind: assay.JudgeCommand, Items: 2, Calls: 2}
 	reused := engine.JudgePreview{Name: "e", Kind: assay.JudgeLLM, Items: 2, Reused: 2}
 	const retries = "; retries come on top of the calls"

@@ -53,14 +53,15 @@ type Preview struct {
 }
 
 // JudgePreview is one judge's part of a preview. Calls are for the items that are not reused: one each,
-// more where a judge of units needs several, none where the prompt is too long for the model.
+// more where a judge of units needs several, none where the prompt is too long for the model. Rules
+// answer their items without any.
 type JudgePreview struct {
 	Name    string          `json:"name"`
 	Kind    assay.JudgeKind `json:"kind"`
 	Version assay.Hash      `json:"version"`
 	Items   int64           `json:"items"`
 	Reused  int64           `json:"reused"`
-	Calls   int64           `json:"calls" doc:"retries come on top"`
+	Calls   int64           `json:"calls" doc:"0 of rules, which call nobody; retries come on top"`
 	Cost    *CostPreview    `json:"cost,omitempty" doc:"of judges whose calls go to a provider"`
 }
 
@@ -78,7 +79,8 @@ type CostPreview struct {
 	Least    *assay.USD     `json:"least_usd" nullable:"true" doc:"the prompts alone, once each, as if a cache held them all where that is cheaper; null is not known"`
 	Most     *assay.USD     `json:"most_usd" nullable:"true" doc:"every answer as long as it may be; retries come on top"`
 	Expected *assay.USD     `json:"expected_usd" nullable:"true" doc:"answers as long as this judge's were so far; null before there were any"`
-	Seconds  *float64       `json:"seconds" nullable:"true" doc:"at the run's concurrency and this judge's pace so far; null before there was one"`
+	Seconds  *float64       `json:"seconds" nullable:"true" doc:"at the run's concurrency, this judge's pace so far and the limits that were set for the model; null before there was a pace"`
+	Limited  bool           `json:"limited,omitempty" doc:"those limits make it take longer than the pace alone would"`
 }
 
 // Planner turns a request into a run to be accepted, or into a preview. grading implements it.
