@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -23,6 +26,8 @@ type app struct {
 	err  io.Writer
 	door *door // open for as long as the command runs
 	verb string
+
+	followed atomic.Int64 // the run that the command follows, or 0
 }
 
 // main runs one command and returns the exit status.
@@ -72,6 +77,24 @@ func (g globals) dir() string {
 		return g.Data
 	}
 	return "assay-data"
+}
+
+// place is where the data is, for people. A URL may hold a password.
+func (g globals) place() string {
+	switch {
+	case g.Server != "":
+		if u, err := url.Parse(g.Server); err == nil {
+			return "the server " + u.Redacted()
+		}
+		return "the server"
+	case g.Database != "":
+		return "the database"
+	}
+	dir, err := filepath.Abs(g.dir())
+	if err != nil {
+		dir = g.dir()
+	}
+	return "data folder " + dir
 }
 
 // logger writes what operators read to stderr: everything in serve, warnings elsewhere.

@@ -9,8 +9,8 @@ import (
 )
 
 type cancelCmd struct {
-	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
-	Now   bool   `help:"Cut calls in flight instead of keeping their answers."`
+	runArg
+	Now bool `help:"Cut calls in flight instead of keeping their answers."`
 }
 
 func (cancelCmd) Help() string {
@@ -22,7 +22,7 @@ Example:
 }
 
 func (c *cancelCmd) Run(a *app) error {
-	return a.ask(c.RunID, func(ctx context.Context, d *door, id assay.RunID) (api.RunView, error) {
+	return a.ask(c.runArg, func(ctx context.Context, d *door, id assay.RunID) (api.RunView, error) {
 		v, err := d.Cancel(ctx, id, c.Now)
 		if n := d.node(); err != nil || n == nil || !n.Owns() {
 			return v, err
@@ -41,12 +41,8 @@ func (c *cancelCmd) Run(a *app) error {
 const orphanTime = 3 * time.Second
 
 // ask wants something of a run and prints how it stands then. It never takes the run up.
-func (a *app) ask(run string, what func(context.Context, *door, assay.RunID) (api.RunView, error)) error {
-	id, err := assay.ParseRunID(run)
-	if err != nil {
-		return err
-	}
-	d, err := a.look()
+func (a *app) ask(run runArg, what func(context.Context, *door, assay.RunID) (api.RunView, error)) error {
+	d, id, err := run.open(a, a.look)
 	if err != nil {
 		return err
 	}
@@ -58,5 +54,30 @@ func (a *app) ask(run string, what func(context.Context, *door, assay.RunID) (ap
 		return a.printJSON(v)
 	}
 	a.printHead(v)
+	return a.printNoted(d, v)
+}
+
+// printNoted says what becomes of a wish that is stored and has not come true.
+func (a *app) printNoted(d *door, v api.RunView) error {
+	what := ""
+	switch {
+	case v.State.Terminal() || v.Cancelling:
+		return nil
+	case v.EndRequestedAt != nil:
+		what = "its end"
+	case v.PauseRequestedAt != nil && v.State != assay.RunPaused:
+		what = "its pause"
+	default:
+		return nil
+	}
+	o, err := d.Owner(a.ctx)
+	if err != nil {
+		return err
+	}
+	if o.Driving {
+		a.print("%s is noted and comes once nothing of it is in flight: `assay watch %s` follows it\n", what, v.ID.String())
+		return nil
+	}
+	a.print("%s is noted; it takes effect when a process that drives takes the run up: `assay watch %s`, or `assay serve`\n", what, v.ID.String())
 	return nil
 }

@@ -52,6 +52,7 @@ func (c *demoCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	d.sayCarried(0)
 	if err := c.load(a, d); err != nil {
 		return err
 	}

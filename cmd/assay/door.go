@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"assay/internal/assay"
 	"assay/internal/engine"
 	"assay/internal/node"
+	"assay/internal/telemetry"
 )
 
 // door is the way to the API: a server, the process that owns, or this process's own node.
@@ -52,7 +54,8 @@ func (d *door) connect(ctx context.Context, cfg node.Config) error {
 	a := d.app
 	cfg.Dir, cfg.Database, cfg.Command, cfg.Version = a.dir(), a.Database, a.verb, version()
 	cfg.Say = func(s string) { a.say("%s", s) }
-	if cfg.Log == nil {
+	quiet := cfg.Log == nil
+	if quiet {
 		cfg.Log = a.logger(slog.LevelError)
 	}
 	link, err := node.Connect(ctx, cfg)
@@ -60,8 +63,18 @@ func (d *door) connect(ctx context.Context, cfg node.Config) error {
 		return err
 	}
 	d.link = link
+	if quiet && d.drives && d.node() != nil {
+		a.warnSpans()
+	}
 	d.Client = client.New("http://assay", &http.Client{Transport: link})
 	return nil
+}
+
+// warnSpans tells of a mistake in the environment that keeps spans from being made; a server logs it.
+func (a *app) warnSpans() {
+	if err := telemetry.CheckEnvironment(); err != nil {
+		a.say("no spans are made: %s", err)
+	}
 }
 
 // node is this process's own, or nil.
@@ -100,18 +113,45 @@ func (d *door) sayWaiting() {
 	if err != nil || len(runs) == 0 {
 		return
 	}
-	names := make([]string, 0, len(runs))
-	for _, r := range runs {
+	if len(runs) == 1 {
+		d.app.say("1 run waits for a process that drives: %s. `assay watch %s` takes it up.", leftRuns(runs), runs[0].ID)
+		return
+	}
+	d.app.say("%d runs wait for a process that drives: %s. `assay watch %s`, or `assay serve`, takes them up.",
+		len(runs), leftRuns(runs), runs[0].ID)
+}
+
+// sayCarried tells the person which runs go on here beside the one that they asked for.
+func (d *door) sayCarried(asked assay.RunID) {
+	if !d.drives || d.node() == nil {
+		return
+	}
+	others := slices.DeleteFunc(slices.Clone(d.node().Found()), func(r assay.Run) bool { return r.ID == asked || r.Cancelling() })
+	switch len(others) {
+	case 0:
+	case 1:
+		d.app.say("also drives %s, which nobody drove; `assay cancel %s` stops it", leftRuns(others), others[0].ID)
+	default:
+		d.app.say("also drives %d runs that nobody drove: %s; `assay cancel RUN` stops one", len(others), leftRuns(others))
+	}
+}
+
+// namedRuns is how many runs one line names.
+const namedRuns = 10
+
+// leftRuns names runs that no process drives.
+func leftRuns(runs []assay.Run) string {
+	var names []string
+	for _, r := range runs[:min(len(runs), namedRuns)] {
 		state := string(r.State)
 		if r.State == assay.RunRunning {
 			state = "running, but its process is gone"
 		}
 		names = append(names, fmt.Sprintf("%s (%s)", r.ID, state))
 	}
-	if len(runs) == 1 {
-		d.app.say("1 run waits for a process that drives: %s. `assay watch %s` takes it up.", names[0], runs[0].ID)
-		return
+	text := strings.Join(names, ", ")
+	if more := len(runs) - namedRuns; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	d.app.say("%d runs wait for a process that drives: %s. `assay watch %s`, or `assay serve`, takes them up.",
-		len(runs), strings.Join(names, ", "), runs[0].ID)
+	return text
 }

@@ -8,7 +8,7 @@ import (
 )
 
 type endCmd struct {
-	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
+	runArg
 }
 
 func (endCmd) Help() string {
@@ -20,7 +20,7 @@ Example:
 }
 
 func (c *endCmd) Run(a *app) error {
-	return a.ask(c.RunID, func(ctx context.Context, d *door, id assay.RunID) (api.RunView, error) {
+	return a.ask(c.runArg, func(ctx context.Context, d *door, id assay.RunID) (api.RunView, error) {
 		return d.End(ctx, id)
 	})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 type runsErrorsCmd struct {
-	RunID   string `arg:"" name:"run" help:"Run, e.g. r3."`
+	runArg
 	Class   string `placeholder:"CLASS" help:"Only items that ended so, e.g. timeout."`
 	Waiting bool   `help:"Instead: items that wait to be tried again, until when and why."`
 	Limit   int    `default:"20" help:"Items at most; 0 is all."`
@@ -34,11 +34,7 @@ type brokenItem struct {
 }
 
 func (c *runsErrorsCmd) Run(a *app) error {
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
-	d, err := a.look()
+	d, id, err := c.open(a, a.look)
 	if err != nil {
 		return err
 	}
@@ -67,7 +63,26 @@ func (c *runsErrorsCmd) Run(a *app) error {
 			return err
 		}
 	}
+	switch {
+	case n > 0:
+	case c.Waiting:
+		a.say("no item of %s waits to be tried again", id)
+	case c.Class != "":
+		a.say("no item of %s ended as %s", id, c.Class)
+	default:
+		a.say("no errors: no item of %s ended without a verdict by a fault", id)
+	}
 	return nil
+}
+
+// leftCalls counts those of which a call left, or may have left.
+func leftCalls(attempts []assay.Attempt) (n int64) {
+	for _, t := range attempts {
+		if t.MayHaveLeft() {
+			n++
+		}
+	}
+	return n
 }
 
 func (a *app) printBroken(it assay.Item, calls []assay.Attempt) error {
@@ -78,7 +93,7 @@ func (a *app) printBroken(it assay.Item, calls []assay.Attempt) error {
 	if n := len(calls); it.NotBefore != nil && n > 0 {
 		state, class, it.Error = "waits until "+moment(it.NotBefore, time.UTC), calls[n-1].Class, calls[n-1].Error
 	}
-	a.print("%s  %s: %s, %s, item %d\n", assay.SessionName(it.UserID, it.SessionID), state, string(class), count(int64(len(calls)), "call"), it.Seq)
+	a.print("%s  %s: %s, %s, item %d\n", assay.SessionName(it.UserID, it.SessionID), state, string(class), count(leftCalls(calls), "call"), it.Seq)
 	if it.Error != "" {
 		a.print("  %s\n", it.Error)
 	}

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"time"
+
 	"assay/internal/api"
 	"assay/internal/assay"
 )
@@ -21,6 +25,7 @@ func (quiet) end()            {}
 // door finds the next one, or this process becomes it, and the watch goes on.
 func (a *app) follow(d *door, id assay.RunID, show viewer) (api.RunView, error) {
 	defer show.end()
+	a.followed.Store(int64(id))
 	v, err := d.Watch(a.ctx, id, func(v api.RunView) bool {
 		show.see(v)
 		return !settled(v)
@@ -53,14 +58,34 @@ func outcome(v api.RunView) error {
 	case assay.RunCompleted:
 		return nil
 	case assay.RunPaused:
-		return e("%s is paused: %s", v.ID, because(v)).
-			WithHint("`assay resume %s` goes on, `assay end %s` keeps what it has, `assay cancel %s` drops it", v.ID, v.ID, v.ID)
+		return e("%s is paused: %s", v.ID, because(v)).WithHint("%s", pausedHint(v))
 	case assay.RunCancelled:
 		return e("%s was cancelled", v.ID).WithHint("`assay retry %s` grades the rest in a new run", v.ID)
 	}
 	err := e("%s %s: %s", v.ID, v.State, because(v)).WithHint("`assay runs errors %s` shows why", v.ID)
 	if left(v.Counts) > 0 {
 		err.WithHint("`assay runs errors %s` shows why, `assay retry %s` tries what has no verdict again", v.ID, v.ID)
+	}
+	return err
+}
+
+// pausedHint is what can be done about a run that a command left paused.
+func pausedHint(v api.RunView) string {
+	hint := fmt.Sprintf("`assay resume %s` goes on, `assay end %s` keeps what it has, `assay cancel %s` drops it", v.ID, v.ID, v.ID)
+	if v.Kind == assay.RunSingle {
+		hint = fmt.Sprintf("`assay resume %s` goes on; asking again starts a new run in its place and cancels %s", v.ID, v.ID)
+	}
+	if v.WakeAt != nil {
+		hint += "; `assay serve` tries again at " + moment(v.WakeAt, time.UTC) + ", where it runs then"
+	}
+	return hint
+}
+
+// shortOutcome is outcome for where it was said just before why the run is paused.
+func shortOutcome(v api.RunView) error {
+	err := outcome(v)
+	if e := new(assay.Error); v.State == assay.RunPaused && errors.As(err, &e) {
+		e.Message = v.ID.String() + " is paused"
 	}
 	return err
 }
@@ -111,5 +136,8 @@ func (a *app) finish(d *door, id assay.RunID) error {
 			return err
 		}
 	}
-	return outcome(v)
+	if a.JSON {
+		return outcome(v)
+	}
+	return shortOutcome(v)
 }

@@ -40,6 +40,7 @@ func (c *gradeCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	d.sayCarried(0)
 	q, err := c.ask(a, d)
 	if err != nil {
 		return err
@@ -50,6 +51,9 @@ func (c *gradeCmd) Run(a *app) error {
 	}
 	g, err := d.Grade(a.ctx, a.Project, q, key)
 	if err != nil {
+		return a.inEmptyProject(d, err)
+	}
+	if err := a.sayReplaced(d, g); err != nil {
 		return err
 	}
 	if g.Replayed {
@@ -94,16 +98,4 @@ func (a *app) printAccepted(g api.Graded) error {
 	}
 	a.print("%s\n", g.ID.String())
 	return nil
-}
-
-// finishSingle waits for a run of one session and prints its verdicts.
-func (a *app) finishSingle(d *door, id assay.RunID) error {
-	v, err := a.follow(d, id, quiet{})
-	if err != nil {
-		return err
-	}
-	if v.State != assay.RunCompleted {
-		return outcome(v)
-	}
-	return a.printRunVerdicts(d, id, 0, "", 0)
 }

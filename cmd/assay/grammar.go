@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/alecthomas/kong"
 
@@ -57,7 +58,7 @@ Start with "assay demo", or with your own sessions:
 
     assay import sessions.jsonl
     assay grade --judge resolved
-    assay report r1
+    assay report last
 
 Exit status: 0 done, 1 error, 2 usage, 3 gate failed, 4 inconclusive, 5 conflict, 6 input rejected.`
 
@@ -75,9 +76,18 @@ func (a *app) parse(args []string, g *grammar) (ctx *kong.Context, done bool, er
 		return nil, true, nil
 	}
 	if err != nil {
+		g.JSON = g.JSON || wantsJSON(args) // it may stand behind what was not understood
 		return nil, false, usageError(err)
 	}
 	return ctx, false, nil
+}
+
+// wantsJSON looks for --json in a command line that cannot be parsed.
+func wantsJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
 func newParser(g *grammar, out, err io.Writer, exit func(int)) (*kong.Kong, error) {
@@ -118,6 +128,10 @@ var errUsage = errors.New("usage")
 
 func usageError(err error) error {
 	e := &assay.Error{Code: assay.CodeInvalid, Message: err.Error(), Cause: errUsage}
+	if ours := new(assay.Error); errors.As(err, &ours) && ours.Hint != "" {
+		e.Hint = ours.Hint
+		return e
+	}
 	command := "assay"
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {

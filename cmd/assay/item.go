@@ -12,10 +12,10 @@ import (
 )
 
 type runsItemCmd struct {
-	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
-	Seq   int64  `arg:"" name:"item" help:"Number of the item, as lists and errors name it."`
-	Seen  bool   `help:"With the transcript as the judge saw it."`
-	Raw   bool   `help:"With the request as it was sent and the answer as it came, masked."`
+	runArg
+	Seq  int64 `arg:"" name:"item" help:"Number of the item, as lists and errors name it."`
+	Seen bool  `help:"With the transcript as the judge saw it."`
+	Raw  bool  `help:"With the request as it was sent and the answer as it came, masked."`
 }
 
 func (runsItemCmd) Help() string {
@@ -28,11 +28,7 @@ Example:
 }
 
 func (c *runsItemCmd) Run(a *app) error {
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
-	d, err := a.look()
+	d, id, err := c.open(a, a.look)
 	if err != nil {
 		return err
 	}
@@ -65,9 +61,13 @@ func (a *app) printExchange(x api.Exchange, parts exchangeParts) error {
 	if it.Origin != nil && it.Origin.Run != it.Run {
 		a.print("its verdict is reused: `assay runs item %s %d` shows the calls\n", it.Origin.Run.String(), it.Origin.Seq)
 	}
+	no := 0
 	for _, t := range x.Attempts {
-		a.printAttempt(t)
-		if !parts.raw {
+		if t.Class != assay.ClassPrompt {
+			no++
+		}
+		a.printAttempt(t, no)
+		if !parts.raw || t.Class == assay.ClassPrompt {
 			continue
 		}
 		if err := a.printSent(t); err != nil {
@@ -87,9 +87,12 @@ func (a *app) printExchange(x api.Exchange, parts exchangeParts) error {
 	return nil
 }
 
-func (a *app) printAttempt(t api.ExchangeAttempt) {
+func (a *app) printAttempt(t api.ExchangeAttempt, no int) {
 	how := string(t.Status)
 	switch {
+	case t.Class == assay.ClassPrompt:
+		a.printPromptOnly(t)
+		return
 	case t.Status == assay.AttemptDone && t.Class == assay.ClassNone:
 		how = "answered"
 	case t.Status == assay.AttemptDone:
@@ -97,7 +100,7 @@ func (a *app) printAttempt(t api.ExchangeAttempt) {
 	case t.Status == assay.AttemptUnknown:
 		how = "cut by a crash"
 	}
-	a.print("\ncall %d  %s  %s", t.N, moment(&t.OpenedAt, time.UTC), how)
+	a.print("\ncall %d  %s  %s", no, moment(&t.OpenedAt, time.UTC), how)
 	if t.CallAt != nil && t.EndedAt != nil {
 		a.print("  in %s", t.EndedAt.Sub(*t.CallAt).Round(time.Millisecond).String())
 	}
@@ -119,11 +122,20 @@ func (a *app) printAttempt(t api.ExchangeAttempt) {
 	}
 }
 
+// printPromptOnly tells of an attempt that was opened for the prompt alone.
+func (a *app) printPromptOnly(t api.ExchangeAttempt) {
+	how := "prompt made, no call"
+	if t.Status == assay.AttemptUnknown {
+		how = "cut by a crash while the prompt was made, no call"
+	}
+	a.print("\n%s  %s\n", moment(&t.OpenedAt, time.UTC), how)
+}
+
 // attemptCost is unknown where it is not known, with the most that it can be.
 func attemptCost(t assay.Attempt) string {
 	charge, known := t.Charge()
 	switch {
-	case t.Status == assay.AttemptDone && t.CallAt == nil:
+	case !t.MayHaveLeft():
 		return "USD 0.0000: no call left"
 	case t.Cost != nil:
 		return "USD " + t.Cost.Short()

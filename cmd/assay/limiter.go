@@ -41,8 +41,8 @@ func limiterNow(l *api.Limiter) string {
 		return "no calls yet"
 	case l.Breaker != "closed":
 		return "breaker " + l.Breaker + ": " + l.Cause
-	case l.HeldUntil != nil:
-		return "held until " + moment(l.HeldUntil, time.UTC)
+	case l.QuietUntil != nil:
+		return "quiet until " + moment(l.QuietUntil, time.UTC)
 	}
 	text := fmt.Sprintf("%s in flight", comma(int64(l.InFlight)))
 	if l.LearnedPerMinute > 0 {
@@ -82,8 +82,8 @@ func (a *app) printLimiter(l *api.Limiter) {
 		}
 		a.print("%-11s %s\n", "held back", strings.Join(parts, ", "))
 	}
-	if l.HeldUntil != nil {
-		a.print("%-11s until %s: %s\n", "held", inTime(l.HeldUntil), l.HeldWhy)
+	if l.QuietUntil != nil {
+		a.print("%-11s until %s: %s\n", "quiet", inTime(l.QuietUntil), l.QuietWhy)
 	}
 	if l.Breaker == "closed" {
 		a.print("%-11s closed\n", "breaker")

@@ -31,30 +31,78 @@ func (c *modelsListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	t := newTable(a.out, "MODEL", "ENDPOINT", "JUDGES", "PRICE IN", "OUT", "FROM", "LIMITS SET", "NOW")
-	for _, m := range models {
-		if a.JSON {
-			if err := a.printLine(m); err != nil {
-				return err
-			}
-			continue
-		}
-		in, out, from := "unknown", "unknown", "-"
-		if m.Price != nil {
-			in, out, from = m.Price.Input.String(), m.Price.Output.String(), orDash(priceSource(m.Price))
-		}
-		t.row(m.Model, m.Endpoint, orDash(strings.Join(m.Judges, ",")), in, out, from, limitsSet(m.Settings), limiterNow(m.Limiter))
+	live, err := a.limitersLive(d)
+	if err != nil {
+		return err
 	}
 	if a.JSON {
+		for _, m := range models {
+			if err := a.printLine(shown(m, live)); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
-	return t.end()
+	return a.printModels(models, live)
+}
+
+func (a *app) printModels(models []api.ModelView, live bool) error {
+	var prices []assay.USD
+	for _, m := range models {
+		if m.Price != nil {
+			prices = append(prices, m.Price.Input, m.Price.Output)
+		}
+	}
+	decimals := priceDecimals(prices)
+	t := newTable(a.out, "MODEL", "ENDPOINT", "JUDGES", "PRICE IN", "OUT", "FROM", "LIMITS SET", "NOW")
+	for _, m := range models {
+		in, out, from, now := "unknown", "unknown", "-", "-"
+		if m.Price != nil {
+			in, out, from = m.Price.Input.Fixed(decimals), m.Price.Output.Fixed(decimals), orDash(priceSource(m.Price))
+		}
+		if live {
+			now = limiterNow(m.Limiter)
+		}
+		t.row(m.Model, m.Endpoint, orDash(judgesCell(m.Judges)), in, out, from, limitsSet(m.Settings), now)
+	}
+	if err := t.end(); err != nil || live || len(models) == 0 {
+		return err
+	}
+	a.say("NOW: %s", notLive)
+	return nil
+}
+
+// notLive is why limiters are not shown.
+const notLive = "only a process that drives runs knows how limits stand, and none does at the moment"
+
+// limitersLive says whether the process that answers makes calls: limiters of another one never saw any.
+func (a *app) limitersLive(d *door) (bool, error) {
+	o, err := d.Owner(a.ctx)
+	return o.Driving, err
+}
+
+// shown leaves a limiter out that never saw a call.
+func shown(m api.ModelView, live bool) api.ModelView {
+	if !live {
+		m.Limiter = nil
+	}
+	return m
 }
 
 // modelArg names a model by its endpoint and name, or by a judge that asks it.
 type modelArg struct {
 	Endpoint string `arg:"" name:"endpoint" help:"Base URL, or the name of a judge that asks the model."`
 	Model    string `arg:"" name:"model" optional:"" help:"The model's name, as judges ask for it; not after a judge's name."`
+}
+
+// open opens a door and finds the model.
+func (m modelArg) open(a *app) (*door, assay.ModelKey, error) {
+	d, err := a.look()
+	if err != nil {
+		return nil, assay.ModelKey{}, err
+	}
+	key, err := m.key(a, d)
+	return d, key, err
 }
 
 func (m modelArg) key(a *app, d *door) (assay.ModelKey, error) {
@@ -84,11 +132,7 @@ func (modelsShowCmd) Help() string {
 }
 
 func (c *modelsShowCmd) Run(a *app) error {
-	d, err := a.look()
-	if err != nil {
-		return err
-	}
-	key, err := c.key(a, d)
+	d, key, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -96,7 +140,7 @@ func (c *modelsShowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.printModel(m)
+	return a.printModel(d, m)
 }
 
 type modelsUnsetCmd struct{ modelArg }
@@ -106,11 +150,7 @@ func (modelsUnsetCmd) Help() string {
 }
 
 func (c *modelsUnsetCmd) Run(a *app) error {
-	d, err := a.look()
-	if err != nil {
-		return err
-	}
-	key, err := c.key(a, d)
+	d, key, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -124,9 +164,13 @@ func (c *modelsUnsetCmd) Run(a *app) error {
 	return nil
 }
 
-func (a *app) printModel(m api.ModelView) error {
+func (a *app) printModel(d *door, m api.ModelView) error {
+	live, err := a.limitersLive(d)
+	if err != nil {
+		return err
+	}
 	if a.JSON {
-		return a.printJSON(m)
+		return a.printJSON(shown(m, live))
 	}
 	context := "unknown"
 	if m.ContextTokens > 0 {
@@ -140,6 +184,10 @@ func (a *app) printModel(m api.ModelView) error {
 	}
 	if m.UpdatedAt != nil {
 		a.print("%-11s %s\n", "set", moment(m.UpdatedAt, time.UTC))
+	}
+	if !live {
+		a.print("%-11s - (%s)\n", "limiter", notLive)
+		return nil
 	}
 	a.printLimiter(m.Limiter)
 	return nil

@@ -33,11 +33,7 @@ func (c *modelsSetCmd) Run(a *app) error {
 	if given == (modelsSetCmd{}) {
 		return misuse("nothing is given to set").WithHint("for instance --requests-per-minute 300")
 	}
-	d, err := a.look()
-	if err != nil {
-		return err
-	}
-	key, err := c.key(a, d)
+	d, key, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -63,7 +59,7 @@ func (c *modelsSetCmd) Run(a *app) error {
 	if len(m.Judges) == 0 {
 		m.Judges = append([]string{}, was.Judges...)
 	}
-	return a.printModel(m)
+	return a.printModel(d, m)
 }
 
 // price is the one that was set with what is given now.

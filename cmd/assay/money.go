@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/alecthomas/kong"
 	"github.com/dustin/go-humanize"
 
 	"assay/internal/api"
@@ -13,10 +15,27 @@ import (
 // dollars is an amount on the command line.
 type dollars struct{ usd assay.USD }
 
-// UnmarshalText is for kong.
-func (d *dollars) UnmarshalText(text []byte) (err error) {
-	d.usd, err = assay.ParseUSD(string(text))
+// Decode is for kong.
+func (d *dollars) Decode(ctx *kong.DecodeContext) error {
+	text, err := amountText(ctx)
+	if err != nil {
+		return err
+	}
+	if strings.EqualFold(text, "none") {
+		return misuse("%q is not an amount of dollars", text).WithHint("for none leave %s out; else write US dollars, for instance 12.50", ctx.Value.ShortSummary())
+	}
+	d.usd, err = assay.ParseUSD(text)
 	return err
+}
+
+// amountText takes one word, also one that begins with a dash: -1 is a wrong amount and no flag.
+func amountText(ctx *kong.DecodeContext) (string, error) {
+	t := ctx.Scan.Pop()
+	text, _ := t.Value.(string)
+	if t.IsEOL() || t.Type == kong.UntypedToken && strings.HasPrefix(text, "--") {
+		return "", misuse("an amount is missing").WithHint("write US dollars, for instance %s 12.50", ctx.Value.ShortSummary())
+	}
+	return text, nil
 }
 
 // amount is nil where no flag was given.
@@ -30,14 +49,18 @@ func amount(d *dollars) *assay.USD {
 // budgetChange is an amount or none.
 type budgetChange struct{ budget api.Budget }
 
-// UnmarshalText is for kong.
-func (b *budgetChange) UnmarshalText(text []byte) error {
-	if strings.EqualFold(string(text), "none") {
+// Decode is for kong.
+func (b *budgetChange) Decode(ctx *kong.DecodeContext) error {
+	text, err := amountText(ctx)
+	if err != nil || strings.EqualFold(text, "none") {
 		b.budget = api.SetBudget(nil)
-		return nil
+		return err
 	}
-	usd, err := assay.ParseUSD(string(text))
+	usd, err := assay.ParseUSD(text)
 	b.budget = api.SetBudget(&usd)
+	if e := new(*assay.Error); errors.As(err, e) {
+		return (*e).WithHint("write US dollars, for instance 12.50, or none for no budget")
+	}
 	return err
 }
 
@@ -72,7 +95,7 @@ func tokensText(s assay.Spend) string {
 	if s.Usage.Reasoning > 0 {
 		text += fmt.Sprintf(" (%s reasoning)", comma(s.Usage.Reasoning))
 	}
-	return text
+	return text + s.UnmeteredText()
 }
 
 // budgetText says what is left of a run's budget.
@@ -118,6 +141,16 @@ func perMillion(p *assay.Price) string {
 		text += ", for prompts up to " + comma(p.UpTo) + " tokens"
 	}
 	return text
+}
+
+// priceDecimals are those with which every price of a column is exact, two or more.
+func priceDecimals(prices []assay.USD) int {
+	decimals := 2
+	for _, p := range prices {
+		_, part, _ := strings.Cut(p.String(), ".")
+		decimals = max(decimals, len(part))
+	}
+	return decimals
 }
 
 func priceSource(p *assay.Price) string {

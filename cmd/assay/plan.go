@@ -1,12 +1,13 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/dustin/go-humanize"
 
+	"assay/internal/api"
 	"assay/internal/assay"
-	"assay/internal/engine"
 )
 
 type planCmd struct {
@@ -41,15 +42,48 @@ func (c *planCmd) Run(a *app) error {
 	q.Concurrency, q.Budget, q.Unpriced = c.Concurrency, amount(c.Budget), c.AllowUnpriced
 	p, err := d.Plan(a.ctx, a.Project, q)
 	if err != nil {
-		return err
+		return a.inEmptyProject(d, err)
 	}
 	if a.JSON {
 		return a.printJSON(p)
 	}
-	return a.printPlan(p, q.Budget)
+	if err := a.printPlan(p, q.Budget); err != nil || p.Eligible > 0 {
+		return err
+	}
+	return a.sayWhyEmpty(d)
 }
 
-func (a *app) printPlan(p engine.Preview, budget *assay.USD) error {
+// inEmptyProject adds to an error about something that is not there that nothing else is there either.
+func (a *app) inEmptyProject(d *door, err error) error {
+	if assay.CodeOf(err) != assay.CodeNotFound {
+		return err
+	}
+	if p, lost := d.Project(a.ctx, a.Project); lost == nil && p.Totals != nil && p.Totals.Sessions == 0 {
+		const place = "is it the right place? --data, --database and --project name another"
+		e := assay.Errorf(assay.CodeNotFound, "%w; project %s in %s holds no sessions either", err, p.Name, a.place())
+		if old := new(assay.Error); errors.As(err, &old) && old.Hint != "" {
+			return e.WithHint("%s; %s", old.Hint, place)
+		}
+		return e.WithHint(place)
+	}
+	return err
+}
+
+// sayWhyEmpty says where sessions were looked for, since a person may be in the wrong folder.
+func (a *app) sayWhyEmpty(d *door) error {
+	p, err := d.Project(a.ctx, a.Project)
+	if err != nil || p.Totals == nil {
+		return err
+	}
+	if p.Totals.Sessions > 0 {
+		a.say("none of the %s of project %s in %s is in this frame and eligible", count(p.Totals.Sessions, "session"), p.Name, a.place())
+		return nil
+	}
+	a.say("project %s in %s holds no sessions: `assay import` reads some in; --data, --database and --project name another place", p.Name, a.place())
+	return nil
+}
+
+func (a *app) printPlan(p api.Plan, budget *assay.USD) error {
 	t := newTable(a.out, "DAY", "ARM", "ELIGIBLE", "SAMPLED")
 	for _, s := range p.Strata {
 		t.row(s.Day, s.Arm, humanize.Comma(s.Eligible), humanize.Comma(s.Sampled))
@@ -69,7 +103,10 @@ func (a *app) printPlan(p engine.Preview, budget *assay.USD) error {
 	for _, v := range p.Judges {
 		a.printCost(v, p.Spec.Repeats)
 	}
-	a.print("\nseed %s, days in %s, as of %s; %s\n", p.Spec.Seed, p.Spec.Settings.Zone, moment(&p.AsOf, time.UTC), planCost(p, budget))
+	a.print("\nseed %s, days in %s, as of %s; %s\n", p.Spec.Seed, p.Spec.Settings.Zone, moment(&p.AsOf, time.UTC), planCost(p.Preview, budget))
+	if month := planMonth(p); month != "" {
+		a.print("%s\n", month)
+	}
 	a.printExcluded(p.Excluded)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/api"
 	"assay/internal/assay"
 	"assay/internal/engine"
 )
@@ -18,24 +19,54 @@ func (a *app) printCost(j engine.JudgePreview, repeats int) {
 	}
 	a.print("\n%s asks %s\n", j.Name, c.Model.String())
 	a.print("  prompts  %s\n", promptsText(j, int64(max(repeats, 1))))
+	switch {
+	case noneFits(j, int64(max(repeats, 1))):
+		return
+	case allTooLong(c):
+		a.print("  USD      unknown\n")
+		return
+	}
 	a.print("  tokens   %s\n", planTokens(c))
 	a.print("  price    %s\n", perMillion(c.Price))
 	a.print("  USD      %s\n", rangeText(c))
 	if c.Seconds != nil {
-		a.print("  time     about %s at this judge's pace so far\n", span(time.Duration(*c.Seconds*float64(time.Second))))
+		limits := ""
+		if c.Limited {
+			limits = " and the limits set for its model"
+		}
+		a.print("  time     about %s at this judge's pace so far%s\n", span(time.Duration(*c.Seconds*float64(time.Second))), limits)
 	}
+}
+
+// allTooLong says that every prompt that was made is too long for the model. Of the items whose prompts
+// were not made it says nothing.
+func allTooLong(c *engine.CostPreview) bool { return c.Prompts > 0 && c.TooLong == c.Prompts }
+
+// noneFits says that no item's prompt fits.
+func noneFits(j engine.JudgePreview, repeats int64) bool {
+	return allTooLong(j.Cost) && madeAll(j, repeats)
+}
+
+// madeAll says that the prompts that were made are all that a run would send.
+func madeAll(j engine.JudgePreview, repeats int64) bool {
+	return j.Cost.Prompts*repeats >= j.Items-j.Reused
 }
 
 func promptsText(j engine.JudgePreview, repeats int64) string {
 	c := j.Cost
 	text := comma(c.Prompts) + " made"
-	if c.Prompts*repeats < j.Items-j.Reused {
+	if !madeAll(j, repeats) {
 		text += ", a random part, scaled up"
 	}
 	if c.Cut > 0 {
 		text += fmt.Sprintf("; %s with a part of the transcript left out", ofPrompts(c.Cut, c.Prompts))
 	}
-	if c.TooLong > 0 {
+	switch {
+	case noneFits(j, repeats):
+		text += "; all are too long for the model: every item would end ungradable, without a call and at no cost"
+	case allTooLong(c):
+		text += "; all that were made are too long for the model: such items end ungradable, at no cost"
+	case c.TooLong > 0:
 		text += fmt.Sprintf("; %s too long for the model: ungradable, at no cost", ofPrompts(c.TooLong, c.Prompts))
 	}
 	return text
@@ -48,7 +79,7 @@ func ofPrompts(n, of int64) string {
 func planTokens(c *engine.CostPreview) string {
 	in := comma(c.Input) + " in"
 	if !c.Exact {
-		in = "about " + in + " (guessed from the length)"
+		in = "about " + in + " (estimated from the length: no tokenizer for " + c.Model.Model + ")"
 	}
 	if c.Output == 0 {
 		return in + ", out without a bound"
@@ -61,50 +92,102 @@ func rangeText(c *engine.CostPreview) string {
 	if c.Price == nil {
 		return "unknown"
 	}
-	text := "at least " + orUnknown(c.Least)
+	text := atLeast(c.Exact) + orUnknown(c.Least)
 	if c.Expected != nil {
 		text += ", about " + c.Expected.Short()
 	}
 	return text + ", at most " + orUnknown(c.Most)
 }
 
-// planCost sums over the judges. A judge whose cost is not known makes the sum unknown.
-func planCost(p engine.Preview, budget *assay.USD) string {
-	var least, most assay.USD
-	var unknown []string
-	known, bounded := false, true
+func atLeast(exact bool) string {
+	if exact {
+		return "at least "
+	}
+	return "estimated at least "
+}
+
+// runCost is what a run's calls cost, over its judges.
+type runCost struct {
+	least, most assay.USD
+	unknown     []string // judges of which nobody knows what their calls cost
+	known       bool     // of some judge it is known
+	bounded     bool     // most holds for those
+	exact       bool     // least is counted, not estimated
+}
+
+func costOf(p engine.Preview) runCost {
+	r, repeats := runCost{bounded: true, exact: true}, int64(max(p.Spec.Repeats, 1))
 	for _, j := range p.Judges {
 		switch c := j.Cost; {
-		case j.Kind == assay.JudgeRules || j.Calls == 0:
+		case c != nil && allTooLong(c) && !madeAll(j, repeats):
+			r.unknown = append(r.unknown, j.Name)
+		case j.Calls == 0:
 		case c == nil || c.Price == nil || c.Least == nil:
-			unknown = append(unknown, j.Name)
+			r.unknown = append(r.unknown, j.Name)
 		default:
-			known, least = true, least+*c.Least
+			r.known, r.least, r.exact = true, r.least+*c.Least, r.exact && c.Exact
 			if c.Most == nil {
-				bounded = false
+				r.bounded = false
 			} else {
-				most += *c.Most
+				r.most += *c.Most
 			}
 		}
 	}
-	if !known && unknown == nil {
+	return r
+}
+
+// planCost sums over the judges. A judge whose cost is not known makes the sum unknown.
+func planCost(p engine.Preview, budget *assay.USD) string {
+	r := costOf(p)
+	if !r.known && r.unknown == nil {
 		return "USD 0.0000"
 	}
 	text := "USD "
 	switch {
-	case !known:
+	case !r.known:
 		text += "unknown"
-	case bounded:
-		text += least.Short() + " to " + most.Short()
+	case !r.bounded:
+		text += atLeast(r.exact) + r.least.Short()
+	case r.exact:
+		text += r.least.Short() + " to " + r.most.Short()
 	default:
-		text += "at least " + least.Short()
+		text += "about " + r.least.Short() + " to " + r.most.Short()
 	}
-	if known && unknown != nil {
-		text += " + unknown for " + strings.Join(unknown, ", ")
+	if r.known && r.unknown != nil {
+		text += " + unknown for " + strings.Join(r.unknown, ", ")
 	}
 	text += "; retries come on top of the calls"
-	if budget != nil && (unknown != nil || !bounded || most > *budget) {
-		text += "; the budget of USD " + budget.String() + " may not suffice: the run would pause there"
+	if budget != nil {
+		if why := r.within(*budget); why != "" {
+			text += "; the budget of USD " + budget.String() + " " + why
+		}
 	}
 	return text
+}
+
+// within says why an amount may not be enough, or "" where it is.
+func (r runCost) within(left assay.USD) string {
+	switch {
+	case r.unknown == nil && r.bounded && r.most <= left:
+		return ""
+	case left == 0:
+		return "lets no call leave that may cost anything: the run would pause before the first"
+	case r.exact && r.least > left:
+		return "does not suffice: the run would pause there"
+	}
+	return "may not suffice: the run would pause there"
+}
+
+// planMonth is what is left of the month's budget, and whether that is enough.
+func planMonth(p api.Plan) string {
+	m := p.Month
+	if m == nil || m.Budget == nil || m.Left == nil {
+		return ""
+	}
+	text := "the month's budget of USD " + m.Budget.String() + " has " + m.Left.Short() + " left"
+	why := costOf(p.Preview).within(*m.Left)
+	if why == "" {
+		return text + ", enough for this run"
+	}
+	return text + ", which " + why
 }

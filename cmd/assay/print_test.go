@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -37,10 +38,20 @@ func TestProgressText(t *testing.T) {
 	v := api.RunView{Rate: &rate, Remaining: &left}
 	v.State, v.Phase = assay.RunRunning, assay.PhaseGrading
 	v.Counts = assay.Counts{Total: 2000, Pending: 1360, Graded: 638, Errored: 2, InFlight: 50, Waiting: 1}
-	v.Spend = assay.Spend{Attempts: 700, Unpriced: 700, Usage: assay.Usage{Known: true, Input: 1_234_567, Output: 890}}
+	v.Spend.Spend = assay.Spend{Attempts: 700, Unpriced: 700, Usage: assay.Usage{Known: true, Input: 1_234_567, Output: 890}}
 	want := "grading  640/2,000 (32%)  412.3/s  ETA 12s  50 in flight  1 waiting  2 errors  1,234,567 tokens in, 890 out, USD unknown for 700 calls"
 	if got := progressText(v); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestSumsOfTokensSayWhatIsNotInThem(t *testing.T) {
+	s := assay.Spend{Attempts: 9, Unmetered: 6, Usage: assay.Usage{Known: true, Input: 6248, Output: 12}}
+	if got := tokensText(s); got != "6,248 tokens in, 12 out + unknown for 6 calls" {
+		t.Errorf("%q", got)
+	}
+	if got := strings.Join(spendCells(9, s, 4), "|"); got != "9|6,248 + unknown for 6 calls|-|12 + unknown|-|0.0000" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -123,13 +123,13 @@ func progressText(v api.RunView) string {
 	}
 	parts = append(parts, count(c.Errored+c.Ungradable, "error"))
 	if v.Spend.Usage.Known || v.Spend.Charged() > 0 {
-		spent := tokensText(v.Spend) + ", USD " + v.Spend.CostRange()
+		spent := tokensText(v.Spend.Spend) + ", USD " + v.Spend.CostRange()
 		if v.Budget != nil {
 			spent += " of " + v.Budget.String()
 		}
 		parts = append(parts, spent)
 	}
-	if v.State == assay.RunPaused {
+	if v.State == assay.RunPaused && !settled(v) { // else the end says why, once
 		parts = append(parts, because(v))
 		if v.WakeAt != nil {
 			parts = append(parts, "tries again at "+moment(v.WakeAt, time.UTC)+"; Ctrl-C leaves it for later")

@@ -8,7 +8,7 @@ import (
 )
 
 type reportCmd struct {
-	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
+	runArg
 }
 
 func (reportCmd) Help() string {
@@ -21,11 +21,7 @@ Example:
 }
 
 func (c *reportCmd) Run(a *app) error {
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
-	d, err := a.look()
+	d, id, err := c.open(a, a.look)
 	if err != nil {
 		return err
 	}

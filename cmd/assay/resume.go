@@ -6,8 +6,8 @@ import (
 )
 
 type resumeCmd struct {
-	RunID  string `arg:"" name:"run" help:"Run, e.g. r3."`
-	Detach bool   `help:"Queue it and return."`
+	runArg
+	Detach bool `help:"Queue it and return."`
 }
 
 func (resumeCmd) Help() string {
@@ -26,15 +26,11 @@ func underWay(v api.RunView) bool {
 }
 
 func (c *resumeCmd) Run(a *app) error {
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
 	open := a.drive
 	if c.Detach {
 		open = a.look
 	}
-	d, err := open()
+	d, id, err := c.open(a, open)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 type retryCmd struct {
-	RunID string `arg:"" name:"run" help:"Run that has ended, e.g. r3."`
+	runArg
 	budgetFlags
 	Plan           bool   `help:"Say how much would be graded again, and start nothing."`
 	Detach         bool   `help:"Accept the new run, print its number and return."`
@@ -20,7 +20,7 @@ type retryCmd struct {
 }
 
 func (retryCmd) Help() string {
-	return `Makes a new run of exactly the items that ended errored, cancelled or abandoned, with the same judges, sample and content. A report of the new run reads both. Without --budget it gets what the old run's budget left.
+	return `Takes a run that has ended, and makes a new one of exactly its items that ended errored, cancelled or abandoned, with the same judges, sample and content. A report of the new run reads both. Without --budget it gets what the old run's budget left.
 
 Example:
 
@@ -29,15 +29,11 @@ Example:
 }
 
 func (c *retryCmd) Run(a *app) error {
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
 	open := a.drive
 	if c.Detach || c.Plan {
 		open = a.look
 	}
-	d, err := open()
+	d, id, err := c.open(a, open)
 	if err != nil {
 		return err
 	}
@@ -82,8 +78,8 @@ func left(c assay.Counts) int64 { return c.Errored + c.Cancelled + c.Abandoned }
 func leftText(v api.RunView) string {
 	c := v.Counts
 	n := left(c)
-	text := fmt.Sprintf("%s left %s without a verdict (%s errored, %s cancelled, %s abandoned): %s, and more where one is tried again",
-		v.ID, count(n, "item"), humanize.Comma(c.Errored), humanize.Comma(c.Cancelled), humanize.Comma(c.Abandoned), count(n, "call"))
+	text := fmt.Sprintf("%s left %s without a verdict (%s errored, %s cancelled, %s abandoned): a retry asks %s, and more where one is tried again",
+		v.ID, count(n, "item"), humanize.Comma(c.Errored), humanize.Comma(c.Cancelled), humanize.Comma(c.Abandoned), count(n, "time"))
 	if c.Ungradable > 0 {
 		text += fmt.Sprintf("; %s more cannot be graded, which no retry changes", humanize.Comma(c.Ungradable))
 	}

@@ -49,6 +49,19 @@ func (a *app) printRun(v api.RunView) error {
 	return t.end()
 }
 
+// sayAsleep tells that a run that would wake needs somebody who wakes it.
+func (a *app) sayAsleep(d *door, v api.RunView) error {
+	if v.State != assay.RunPaused || v.WakeAt == nil {
+		return nil
+	}
+	o, err := d.Owner(a.ctx)
+	if err != nil || o.Driving {
+		return err
+	}
+	a.say("%s would try again at %s, but no process drives runs: `assay serve` does, and `assay resume %s` tries at once", v.ID, moment(v.WakeAt, time.UTC), v.ID)
+	return nil
+}
+
 // printEnd prints how a followed run came to rest.
 func (a *app) printEnd(v api.RunView) error {
 	if a.JSON {
@@ -78,12 +91,12 @@ func (a *app) printHead(v api.RunView) {
 		a.print("errors      %s\n            `assay runs errors %s` shows each\n", classesText(v.Counts.ByClass), v.ID.String())
 	}
 	if v.Spend.Attempts == 0 {
-		a.print("calls       none\n")
+		a.print("attempts    none\n")
 		return
 	}
-	a.print("calls       %s, %s", humanize.Comma(v.Spend.Attempts), spendText(v.Spend))
+	a.print("attempts    %s, %s", humanize.Comma(v.Spend.Attempts), spendText(v.Spend.Spend))
 	if v.Spend.Unknown > 0 {
-		a.print("; %s cut by a crash", count(v.Spend.Unknown, "call"))
+		a.print("; %s cut by a crash", humanize.Comma(v.Spend.Unknown))
 	}
 	if v.Spend.Late > 0 {
 		a.print("; %d late", v.Spend.Late)

@@ -48,7 +48,7 @@ func (c *runsListCmd) Run(a *app) error {
 			}
 			n := r.Counts
 			t.row(r.ID.String(), string(r.Kind), phase(api.RunView{RunRow: r}), fmt.Sprintf("%s/%s", humanize.Comma(n.Total-n.Pending), humanize.Comma(n.Total)),
-				humanize.Comma(n.Graded), humanize.Comma(n.Errored+n.Ungradable), judgeNames(r.Spec.Judges), moment(&r.CreatedAt, time.UTC), short(because(api.RunView{RunRow: r}), 60))
+				humanize.Comma(n.Graded), humanize.Comma(n.Errored+n.Ungradable), judgesCell(judgeNames(r.Spec.Judges)), moment(&r.CreatedAt, time.UTC), short(because(api.RunView{RunRow: r}), 60))
 			return nil
 		})
 	if err != nil || a.JSON {
@@ -57,26 +57,34 @@ func (c *runsListCmd) Run(a *app) error {
 	return a.endTable(t, more)
 }
 
-func judgeNames(judges []assay.RunJudge) string {
+func judgeNames(judges []assay.RunJudge) []string {
 	names := make([]string, len(judges))
 	for i, j := range judges {
 		names[i] = j.Name
 	}
-	return strings.Join(names, ",")
+	return names
+}
+
+// judgesWidth is how wide the cell of a table may be that names judges.
+const judgesWidth = 32
+
+// judgesCell names judges where they fit, and else counts them.
+func judgesCell(names []string) string {
+	text := strings.Join(names, ",")
+	if len(names) > 1 && len([]rune(text)) > judgesWidth {
+		return count(int64(len(names)), "judge")
+	}
+	return short(text, judgesWidth)
 }
 
 type runsShowCmd struct {
-	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
+	runArg
 }
 
 func (runsShowCmd) Help() string { return "Example:\n\n    assay runs show r3" }
 
 func (c *runsShowCmd) Run(a *app) error {
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
-	d, err := a.look()
+	d, id, err := c.open(a, a.look)
 	if err != nil {
 		return err
 	}
@@ -87,11 +95,14 @@ func (c *runsShowCmd) Run(a *app) error {
 	if a.JSON {
 		return a.printJSON(v)
 	}
-	return a.printRun(v)
+	if err := a.printRun(v); err != nil {
+		return err
+	}
+	return a.sayAsleep(d, v)
 }
 
 type runsSetCmd struct {
-	RunID       string        `arg:"" name:"run" help:"Run, e.g. r3."`
+	runArg
 	Concurrency *int          `short:"c" placeholder:"N" help:"Judge calls in flight at most. After lowering, no call starts until fewer are in flight."`
 	Budget      *budgetChange `placeholder:"USD" help:"Hard budget of the run, or none."`
 }
@@ -101,10 +112,6 @@ func (runsSetCmd) Help() string {
 }
 
 func (c *runsSetCmd) Run(a *app) error {
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
 	patch := api.RunPatch{Concurrency: c.Concurrency, Budget: change(c.Budget)}
 	if patch == (api.RunPatch{}) {
 		return misuse("nothing is given to set").WithHint("for instance --concurrency 40 or --budget 20")
@@ -114,7 +121,7 @@ func (c *runsSetCmd) Run(a *app) error {
 			return err
 		}
 	}
-	d, err := a.look()
+	d, id, err := c.open(a, a.look)
 	if err != nil {
 		return err
 	}
@@ -130,7 +137,10 @@ func (c *runsSetCmd) Run(a *app) error {
 	}
 	if c.Budget != nil {
 		a.print("%s has the budget %s\n", v.ID.String(), budgetText(v))
-		if v.State == assay.RunPaused && v.Reason == assay.Reason(assay.ClassBudget) {
+		switch {
+		case v.BudgetLeft != nil && *v.BudgetLeft == 0 && !v.State.Terminal():
+			a.print("nothing is left of it: the run pauses before its next call that may cost anything\n")
+		case v.State == assay.RunPaused && v.Reason == assay.Reason(assay.ClassBudget):
 			a.print("it is paused: `assay resume %s` goes on\n", v.ID.String())
 		}
 	}

@@ -74,8 +74,12 @@ func TestScripts(t *testing.T) {
 // asksModel are the scripts that have the address of a scripted model in $MODEL.
 var asksModel = regexp.MustCompile(`script-(budget|models|provider|spend|try)$`)
 
-// model answers that it is ok, but garbles its first answer about a session that says so.
+// model answers that it is ok, but garbles its first answer about a session that says so, and knows no
+// model that is called absent.
 func model(r *llmtest.Request) llmtest.Step {
+	if strings.Contains(string(r.Body), `"m-absent"`) {
+		return llmtest.NoModel()
+	}
 	if strings.Contains(r.Transcript(), "garble") && !r.Repeated() {
 		return llmtest.Garbage()
 	}

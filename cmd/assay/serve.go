@@ -47,6 +47,7 @@ func (c *serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	d.sayCarried(0)
 	address := d.node().ServeTCP(l, node.Door{Token: token, Hosts: c.Host, Commands: c.AllowCommands})
 	if err := c.announce(a, d, address); err != nil {
 		return err

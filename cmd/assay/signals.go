@@ -7,11 +7,22 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"assay/internal/assay"
 )
 
 // sameSignal is how long after the first signal another is its echo: wrappers such as timeout(1) send
 // it to the process and to its group.
 const sameSignal = 300 * time.Millisecond
+
+// afterForce says how to go on with the run that was followed.
+func (a *app) afterForce() string {
+	id := assay.RunID(a.followed.Load())
+	if id == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; what was answered is kept, and `assay watch %s` goes on with it", id)
+}
 
 // catchSignals makes a.ctx end at the first SIGINT or SIGTERM, so that the command stops
 // gracefully, and ends the process at the second. State is in the database at every moment, so
@@ -35,7 +46,7 @@ func (a *app) catchSignals() (stop func()) {
 				first = time.Now()
 				cancel()
 			case time.Since(first) > sameSignal:
-				fmt.Fprintln(a.err, "assay: ended by force")
+				fmt.Fprintln(a.err, "assay: ended by force"+a.afterForce())
 				os.Exit(exitError)
 			}
 		}

@@ -9,11 +9,11 @@ type spendCmd struct {
 	By    string `default:"run" enum:"run,judge,model,day" placeholder:"GROUP" help:"What a row is: run (the default), judge, model or day."`
 	From  string `placeholder:"TIME" help:"Only calls that began at or after: YYYY-MM-DD in the project's zone, or RFC 3339."`
 	To    string `placeholder:"TIME" help:"Only calls that began before; a day is excluded whole."`
-	RunID string `name:"run" placeholder:"RUN" help:"Only calls of this run, e.g. r3."`
+	RunID string `name:"run" placeholder:"RUN" help:"Only calls of this run, e.g. r3; last is the project's newest."`
 }
 
 func (spendCmd) Help() string {
-	return `What calls used and cost, summed over every call that left, those of crashed, retried and cancelled runs too. What is not known is never 0: a call that was cut, or whose answer told no usage, may have cost up to what was set aside for it, and a call without a known price is counted as unknown.
+	return `What calls used and cost, summed over every call that a run made, those of crashed, retried and cancelled runs too. The calls of "provider check" belong to no run and are not in it. What is not known is never 0: a call that was cut, or whose answer told no usage, may have cost up to what was set aside for it, and a call without a known price is counted as unknown. Calls are those that left for a model or a program; rules call nobody.
 
 Example:
 
@@ -24,14 +24,7 @@ Example:
 
 func (c *spendCmd) Run(a *app) error {
 	q := api.SpendQuery{By: c.By}
-	if c.RunID != "" {
-		id, err := assay.ParseRunID(c.RunID)
-		if err != nil {
-			return err
-		}
-		q.Run = id
-	}
-	d, err := a.look()
+	d, err := c.open(a, &q)
 	if err != nil {
 		return err
 	}
@@ -48,13 +41,26 @@ func (c *spendCmd) Run(a *app) error {
 	return a.printSpend(s)
 }
 
+func (c *spendCmd) open(a *app, q *api.SpendQuery) (d *door, err error) {
+	if c.RunID == "" {
+		return a.look()
+	}
+	d, q.Run, err = runArg{c.RunID}.open(a, a.look)
+	return d, err
+}
+
 func (a *app) printSpend(s api.Spending) error {
 	head := map[string]string{"run": "RUN", "judge": "JUDGE", "model": "MODEL", "day": "DAY"}[s.By]
 	t := newTable(a.out, head, "CALLS", "TOKENS IN", "CACHED", "OUT", "REASONING", "USD")
+	amounts := []assay.USD{s.Total.Cost, s.Total.Charged()}
 	for _, g := range s.Groups {
-		t.row(append([]string{groupName(g)}, spendCells(g.Spend)...)...)
+		amounts = append(amounts, g.Spend.Cost, g.Spend.Charged())
 	}
-	t.row(append([]string{"total"}, spendCells(s.Total)...)...)
+	decimals := assay.Decimals(amounts...)
+	for _, g := range s.Groups {
+		t.row(append([]string{groupName(g)}, spendCells(g.Calls, g.Spend.Spend, decimals)...)...)
+	}
+	t.row(append([]string{"total"}, spendCells(s.Calls, s.Total.Spend, decimals)...)...)
 	if err := t.end(); err != nil {
 		return err
 	}
@@ -65,14 +71,27 @@ func (a *app) printSpend(s api.Spending) error {
 	return nil
 }
 
-func spendCells(s assay.Spend) []string {
+func spendCells(calls int64, s assay.Spend, decimals int) []string {
 	tokens := func(n int64) string {
-		if !s.Usage.Known && s.Attempts > 0 {
+		if !s.Usage.Known && calls > 0 {
 			return "unknown"
+		}
+		if s.Unmetered > 0 {
+			return comma(n) + " + unknown"
 		}
 		return comma(n)
 	}
-	return []string{comma(s.Attempts), tokens(s.Usage.Input), tokens(s.Usage.Cached), tokens(s.Usage.Output), tokens(s.Usage.Reasoning), s.CostRange()}
+	in := tokens(s.Usage.Input)
+	if s.Usage.Known {
+		in = comma(s.Usage.Input) + s.UnmeteredText()
+	}
+	part := func(n int64) string {
+		if s.Usage.Known && n == 0 {
+			return "-" // none, or not reported
+		}
+		return tokens(n)
+	}
+	return []string{comma(calls), in, part(s.Usage.Cached), tokens(s.Usage.Output), part(s.Usage.Reasoning), s.CostColumn(decimals)}
 }
 
 func groupName(g api.SpendGroup) string {
@@ -85,8 +104,12 @@ func groupName(g api.SpendGroup) string {
 		return g.Judge + " " + shortHash(g.Version)
 	case g.Model != "":
 		return g.Model
+	case g.Kind == assay.JudgeRules:
+		return "no model (rules)"
+	case g.Kind == assay.JudgeCommand:
+		return "none named (programs)"
 	}
-	return "not named"
+	return "not known"
 }
 
 // monthText is what a month spent, against its budget where it has one.

@@ -11,7 +11,7 @@ import (
 // cleaned and indented, so that it can neither drive the terminal nor pass for our own output.
 func (a *app) printTranscript(s assay.Session) {
 	for i, t := range s.Turns {
-		a.print("\n--- turn %d", i+1)
+		a.print("\n--- turn %d", i)
 		if t.AgentVersion != "" {
 			a.print("  agent %s", t.AgentVersion)
 		}

@@ -15,7 +15,7 @@ type judgeTryCmd struct {
 }
 
 func (judgeTryCmd) Help() string {
-	return `Asks about one session, whether it has a verdict or not, and shows the prompt as it was sent, the answer as it came, the verdict and what it cost. It is a run of one item like any other: limits, budgets and "assay spend" know of it.
+	return `Asks about one session, whether it has a verdict or not, and shows the prompt as it was sent, the answer as it came, the verdict and what it cost. It is a run of one item like any other: limits, budgets and "assay spend" know of it. Where an earlier run of the same judge and session is paused, the new one takes its place and cancels it.
 
 Example:
 
@@ -42,6 +42,9 @@ func (c *judgeTryCmd) Run(a *app) error {
 		Judges: judges, Session: c.Session, Force: true, Budget: amount(c.Budget), Unpriced: c.AllowUnpriced, By: who(),
 	}, client.NewKey())
 	if err != nil {
+		return a.inEmptyProject(d, err)
+	}
+	if err := a.sayReplaced(d, g); err != nil {
 		return err
 	}
 	v, err := a.follow(d, g.ID, quiet{})
@@ -83,7 +86,7 @@ func (c *judgeTryCmd) show(a *app, d *door, v api.RunView) error {
 			return err
 		}
 	}
-	a.print("\ncost        %s\n", spendText(v.Spend))
+	a.print("\ncost        %s\n", spendText(v.Spend.Spend))
 	return nil
 }
 
@@ -102,7 +105,7 @@ func (c *judgeTryCmd) dry(a *app) error {
 	}
 	t, err := d.TryJudge(a.ctx, a.Project, q, "")
 	if err != nil {
-		if q.Source != "" {
+		if q.Source != "" && assay.CodeOf(err) != assay.CodeNotFound { // a session may be what is not there
 			return inFile(err, c.Judge)
 		}
 		return err
@@ -132,7 +135,7 @@ func (a *app) printPrompt(t api.Tried) error {
 	}
 	exact := "counted"
 	if !p.Exact {
-		exact = "guessed from the length, at most " + comma(p.Most)
+		exact = "estimated from the length, at most " + comma(p.Most)
 	}
 	a.print("tokens      %s in (%s), ", comma(p.Input), exact)
 	if p.Output > 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 type verdictsCmd struct {
-	RunID   string `arg:"" name:"run" optional:"" help:"Run, e.g. r3."`
+	RunID   string `arg:"" name:"run" optional:"" help:"Run, e.g. r3; last is the project's newest."`
 	Session string `placeholder:"USER/ID" help:"Only verdicts on this session; without a run those of every run, newest first."`
 	Judge   int    `placeholder:"N" help:"Only the Nth judge of the run."`
 	Limit   *int   `placeholder:"N" help:"Verdicts at most; 0 is all. Default: 50, with --json all."`
@@ -37,10 +37,6 @@ func (c *verdictsCmd) Run(a *app) error {
 	case c.RunID == "":
 		return c.session(a)
 	}
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
 	name := ""
 	if c.Session != "" {
 		user, session, err := assay.ParseSessionName(c.Session)
@@ -49,7 +45,7 @@ func (c *verdictsCmd) Run(a *app) error {
 		}
 		name = assay.SessionName(user, session)
 	}
-	d, err := a.look()
+	d, id, err := runArg{c.RunID}.open(a, a.look)
 	if err != nil {
 		return err
 	}
@@ -73,15 +69,19 @@ var errEnough = errors.New("enough")
 
 // printRunVerdicts prints the verdicts of a run, or those on one of its sessions.
 func (a *app) printRunVerdicts(d *door, id assay.RunID, judge int, session string, limit int) error {
+	run, err := d.Run(a.ctx, id)
+	if err != nil {
+		return err
+	}
 	n := 0
-	err := d.EachVerdict(a.ctx, id, judge, func(v assay.Verdict) error {
+	err = d.EachVerdict(a.ctx, id, judge, func(v assay.Verdict) error {
 		if session != "" && session != assay.SessionName(v.UserID, v.SessionID) {
 			return nil
 		}
 		if n++; limit > 0 && n > limit {
 			return errEnough
 		}
-		return a.printVerdict(v, "")
+		return a.printVerdict(v, repeatMark(v, run.Spec.Repeats))
 	})
 	if errors.Is(err, errEnough) {
 		a.say("more verdicts were left; raise --limit, or --limit 0 for all")
@@ -102,13 +102,31 @@ func (c *verdictsCmd) session(a *app) error {
 	if err != nil {
 		return err
 	}
+	repeats := map[assay.RunID]int{}
 	more, err := each(a.ctx, c.limit(a), func(ctx context.Context, p store.Page) (api.Page[assay.Verdict], error) {
 		return d.SessionVerdicts(ctx, a.Project, user, id, p)
-	}, func(v assay.Verdict) error { return a.printVerdict(v, "  "+v.Run.String()) })
+	}, func(v assay.Verdict) error {
+		if _, known := repeats[v.Run]; !known {
+			run, err := d.Run(a.ctx, v.Run)
+			if err != nil {
+				return err
+			}
+			repeats[v.Run] = run.Spec.Repeats
+		}
+		return a.printVerdict(v, "  "+v.Run.String()+repeatMark(v, repeats[v.Run]))
+	})
 	if err == nil && more {
 		a.say("more verdicts were left; raise --limit, or --limit 0 for all")
 	}
 	return err
+}
+
+// repeatMark tells apart the gradings of a session, from 0, of a run that makes several.
+func repeatMark(v assay.Verdict, repeats int) string {
+	if repeats < 2 && v.Repeat == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  repeat %d", v.Repeat)
 }
 
 func (a *app) printVerdict(v assay.Verdict, run string) error {
@@ -121,9 +139,6 @@ func (a *app) printVerdict(v assay.Verdict, run string) error {
 	}
 	if !v.Current {
 		a.print("  about older content")
-	}
-	if v.Repeat > 0 {
-		a.print("  repeat %d", v.Repeat)
 	}
 	a.print("\n")
 	for _, f := range v.Findings {
@@ -149,7 +164,7 @@ func (a *app) printFinding(f assay.Finding) {
 	}
 	a.print("\n")
 	for _, e := range f.Evidence[:min(len(f.Evidence), shownQuotes)] {
-		where := fmt.Sprintf("turn %d, message %d", e.Turn+1, e.Message+1)
+		where := fmt.Sprintf("turn %d, message %d", e.Turn, e.Message)
 		if !e.Verified {
 			where = "not found in the transcript"
 		}

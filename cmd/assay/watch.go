@@ -1,12 +1,9 @@
 package main
 
-import (
-	"assay/internal/api"
-	"assay/internal/assay"
-)
+import "assay/internal/api"
 
 type watchCmd struct {
-	RunID string `arg:"" name:"run" help:"Run, e.g. r3."`
+	runArg
 }
 
 func (watchCmd) Help() string {
@@ -20,11 +17,7 @@ Example:
 }
 
 func (c *watchCmd) Run(a *app) error {
-	id, err := assay.ParseRunID(c.RunID)
-	if err != nil {
-		return err
-	}
-	d, err := a.drive()
+	d, id, err := c.open(a, a.drive)
 	if err != nil {
 		return err
 	}

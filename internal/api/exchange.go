@@ -130,7 +130,7 @@ func (s *server) rebuild(ctx context.Context, run assay.Run, judge assay.RunJudg
 		switch {
 		case err != nil:
 			return none("the judge cannot be built here: " + err.Error())
-		case a.Status == assay.AttemptDone && a.CallAt == nil:
+		case !a.MayHaveLeft():
 			a.NotRebuilt = "no call left"
 		case p.Request == nil:
 			a.NotRebuilt = "the question ends without a call: " + p.Error

@@ -40,23 +40,17 @@ type gradedAnswer struct {
 	Body   Graded
 }
 
+// Plan is what a grade run would do, and the budget that it shares.
+type Plan struct {
+	engine.Preview
+	Month *MonthSpend `json:"month,omitempty" doc:"the present month against the project's budget; absent where it has none"`
+}
+
 func (s *server) gradeRoutes(a huma.API) {
 	tags := []string{"runs"}
 	route(s, a, huma.Operation{OperationID: "plan", Method: http.MethodPost, Path: "/projects/{project}/plan", Tags: tags,
 		Summary: "Preview a grade run; nothing is written"},
-		func(ctx context.Context, in *planInput) (*answer[engine.Preview], error) {
-			p, err := s.project(ctx, in.ProjectInput)
-			if err != nil {
-				return nil, err
-			}
-			if p.Rekeying {
-				return nil, busyRekeying(p.Name)
-			}
-			if err := checkBudget(in.Body.Budget); err != nil {
-				return nil, err
-			}
-			return say(s.Engine.Preview(ctx, p, in.Body))
-		})
+		func(ctx context.Context, in *planInput) (*answer[Plan], error) { return say(s.plan(ctx, in)) })
 	route(s, a, huma.Operation{OperationID: "start-run", Method: http.MethodPost, Path: "/projects/{project}/runs", Tags: tags,
 		Summary:       "Start a grade run, or grade one session now",
 		Description:   "201: a new run. 200: the idempotency key was known, and this is its run. 409 run_conflict: an active run holds the key, details name it.",
@@ -77,6 +71,23 @@ func (s *server) gradeRoutes(a huma.API) {
 			}
 			return s.graded(ctx, run, replayed)
 		})
+}
+
+func (s *server) plan(ctx context.Context, in *planInput) (out Plan, err error) {
+	p, err := s.project(ctx, in.ProjectInput)
+	if err != nil {
+		return out, err
+	}
+	if p.Rekeying {
+		return out, busyRekeying(p.Name)
+	}
+	if err := checkBudget(in.Body.Budget); err != nil {
+		return out, err
+	}
+	if out.Preview, err = s.Engine.Preview(ctx, p, in.Body); err == nil && p.Settings.MonthBudget != nil {
+		out.Month, err = s.month(ctx, p, s.Now())
+	}
+	return out, err
 }
 
 func (s *server) grade(ctx context.Context, in *gradeInput) (*gradedAnswer, error) {

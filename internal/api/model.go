@@ -44,8 +44,8 @@ type Limiter struct {
 	ToldPerMinute     float64          `json:"told_requests_per_minute" doc:"as the provider's headers told"`
 	Runs              int              `json:"runs" doc:"that share the model"`
 	Waiting           int              `json:"waiting" doc:"of them: they were refused and wait"`
-	HeldUntil         *time.Time       `json:"held_until,omitempty" doc:"no call leaves before"`
-	HeldWhy           string           `json:"held_why,omitempty"`
+	QuietUntil        *time.Time       `json:"quiet_until,omitempty" doc:"no call leaves before"`
+	QuietWhy          string           `json:"quiet_why,omitempty"`
 	Breaker           string           `json:"breaker" doc:"closed, open or half_open: one call is out to see"`
 	Cause             string           `json:"cause,omitempty" doc:"why the breaker is not closed"`
 	Message           string           `json:"message,omitempty"`

@@ -37,7 +37,7 @@ type Prompt struct {
 	Class    assay.Class     `json:"class,omitempty" doc:"how the question ends without a call, e.g. context_too_long; there is no request then"`
 	Error    string          `json:"error,omitempty"`
 	Input    int64           `json:"input_tokens" doc:"of the prompt"`
-	Exact    bool            `json:"exact" doc:"counted by the model's tokenizer, not guessed from the length"`
+	Exact    bool            `json:"exact" doc:"counted by the model's tokenizer, not estimated from the length"`
 	Most     int64           `json:"max_input_tokens" doc:"never less than the provider counts"`
 	Output   int64           `json:"max_output_tokens" doc:"of the answer, reasoning included; 0: nothing bounds it"`
 	Units    int             `json:"units" doc:"that the call asks about; 1 for the session"`

@@ -20,7 +20,7 @@ type RunRow struct {
 // RunView is a run with what its rows add up to.
 type RunView struct {
 	RunRow
-	Spend      assay.Spend            `json:"spend"`
+	Spend      Spent                  `json:"spend"`
 	BudgetLeft *assay.USD             `json:"budget_left_usd,omitempty" doc:"what the run's budget has left when every call costs what is set aside for it"`
 	Rate       *float64               `json:"items_per_second,omitempty" doc:"over the last seconds; absent when the run does not run or nothing ended yet"`
 	Remaining  *float64               `json:"seconds_left,omitempty" doc:"at that rate"`
@@ -233,7 +233,8 @@ func (s *Services) view(ctx context.Context, run assay.Run) (v RunView, err erro
 		return v, err
 	}
 	v.RunRow = rowOf(run, counts)
-	v.Spend, err = s.Store.Items().Spend(ctx, run.ID)
+	sum, err := s.Store.Items().Spend(ctx, run.ID)
+	v.Spend = spent(sum)
 	v.BudgetLeft = v.Spend.Left(run.Budget)
 	if run.State == assay.RunRunning && run.StartedAt != nil {
 		v.pace(worked(v.Counts), s.Now().Sub(*run.StartedAt))

@@ -19,18 +19,35 @@ type Spending struct {
 	By      string       `json:"by"`
 	Zone    string       `json:"zone" doc:"in which a day is a day and a month a month"`
 	Groups  []SpendGroup `json:"groups" nullable:"false"`
-	Total   assay.Spend  `json:"total"`
+	Calls   int64        `json:"calls" doc:"of total: attempts that called a model or a program; rules call nobody"`
+	Total   Spent        `json:"total"`
 	Months  []MonthSpend `json:"months" nullable:"false" doc:"every month that the groups touch, and the present one: all of the project's calls in it, newest first"`
 }
 
 // SpendGroup is one row: of the fields that name it those are set that it is grouped by.
 type SpendGroup struct {
-	Day     string      `json:"day,omitempty"`
-	Run     assay.RunID `json:"run,omitempty"`
-	Judge   string      `json:"judge,omitempty"`
-	Version assay.Hash  `json:"judge_version,omitempty"`
-	Model   string      `json:"model,omitempty" doc:"as served; absent where no answer named one"`
-	Spend   assay.Spend `json:"spend"`
+	Day     string          `json:"day,omitempty"`
+	Run     assay.RunID     `json:"run,omitempty"`
+	Judge   string          `json:"judge,omitempty"`
+	Version assay.Hash      `json:"judge_version,omitempty"`
+	Model   string          `json:"model,omitempty" doc:"as served, or as asked where no answer named one; absent where none is named"`
+	Kind    assay.JudgeKind `json:"kind,omitempty" doc:"by model, where none is named: what answered instead"`
+	Calls   int64           `json:"calls" doc:"of spend: attempts that called a model or a program; rules call nobody"`
+	Spend   Spent           `json:"spend"`
+}
+
+// Spent is a spend of which a reader cannot take what is known for all of it.
+type Spent struct {
+	assay.Spend
+	Whole *assay.USD `json:"cost_usd" nullable:"true" doc:"null where the cost of any call is not known; known_cost_usd, held_usd and unpriced tell more"`
+}
+
+func spent(s assay.Spend) Spent {
+	out := Spent{Spend: s}
+	if s.HeldN == 0 && s.Unpriced == 0 {
+		out.Whole = &s.Cost
+	}
+	return out
 }
 
 // MonthSpend is one calendar month of a project against its budget. The budget is the present one, so
@@ -95,17 +112,62 @@ func (s *server) spend(ctx context.Context, in *spendInput) (out Spending, err e
 	if err != nil {
 		return out, err
 	}
-	out = Spending{Project: p.Name, By: in.By, Zone: q.Zone.String(), Groups: groupsOf(lines, in.By)}
-	for _, l := range lines {
-		out.Total = out.Total.Add(l.Spend)
+	asked, err := s.asked(ctx, p.ID, lines, in.By == "model")
+	if err != nil {
+		return out, err
 	}
+	out = Spending{Project: p.Name, By: in.By, Zone: q.Zone.String(), Groups: groupsOf(lines, in.By, asked)}
+	var total assay.Spend
+	for _, g := range out.Groups {
+		out.Calls, total = out.Calls+g.Calls, total.Add(g.Spend.Spend)
+	}
+	out.Total = spent(total)
 	out.Months, err = s.months(ctx, p, lines)
 	return out, err
 }
 
+// askedJudge is what calls of a judge version go to.
+type askedJudge struct {
+	kind  assay.JudgeKind
+	model string // as asked; "" is none, or not looked up
+}
+
+func (s *server) asked(ctx context.Context, project assay.ProjectID, lines []assay.SpendLine, models bool) (map[assay.Hash]askedJudge, error) {
+	asked := map[assay.Hash]askedJudge{}
+	for _, l := range lines {
+		if _, known := asked[l.Version]; known {
+			continue
+		}
+		v, err := s.Store.Judges().Version(ctx, project, l.Version)
+		if err != nil {
+			return nil, err
+		}
+		asked[l.Version] = askedJudge{kind: v.Kind}
+		if models {
+			asked[l.Version] = askedJudge{kind: v.Kind, model: s.modelOf(ctx, l.Run, v)}
+		}
+	}
+	return asked, nil
+}
+
+// modelOf names what a run asked a judge version at. Sums do not fail for want of a name.
+func (s *server) modelOf(ctx context.Context, id assay.RunID, v assay.JudgeVersion) string {
+	run, err := s.Store.Runs().Get(ctx, id)
+	if err != nil {
+		return ""
+	}
+	for _, j := range run.Spec.Judges {
+		if j.Version == v.ID {
+			_, key, _ := s.Models.Of(v, j.Settings)
+			return key.Model
+		}
+	}
+	return ""
+}
+
 // groupsOf folds lines; runs come newest first, days too, judges and models by name.
-func groupsOf(lines []assay.SpendLine, by string) []SpendGroup {
-	sums := map[SpendGroup]assay.Spend{}
+func groupsOf(lines []assay.SpendLine, by string, asked map[assay.Hash]askedJudge) []SpendGroup {
+	sums := map[SpendGroup]SpendGroup{}
 	for _, l := range lines {
 		var key SpendGroup
 		switch by {
@@ -114,20 +176,26 @@ func groupsOf(lines []assay.SpendLine, by string) []SpendGroup {
 		case "judge":
 			key.Judge, key.Version = l.Judge, l.Version
 		case "model":
-			key.Model = l.Model
+			if key.Model = cmp.Or(l.Model, asked[l.Version].model); key.Model == "" {
+				key.Kind = asked[l.Version].kind
+			}
 		default:
 			key.Run = l.Run
 		}
-		sums[key] = sums[key].Add(l.Spend)
+		sum := sums[key]
+		if sum.Spend.Spend = sum.Spend.Add(l.Spend); asked[l.Version].kind != assay.JudgeRules {
+			sum.Calls += l.Spend.Attempts
+		}
+		sums[key] = sum
 	}
 	groups := make([]SpendGroup, 0, len(sums))
 	for key, sum := range sums {
-		key.Spend = sum
+		key.Calls, key.Spend = sum.Calls, spent(sum.Spend.Spend)
 		groups = append(groups, key)
 	}
 	slices.SortFunc(groups, func(a, b SpendGroup) int {
 		return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(b.Run, a.Run), cmp.Compare(a.Judge, b.Judge),
-			cmp.Compare(a.Version, b.Version), cmp.Compare(a.Model, b.Model))
+			cmp.Compare(a.Version, b.Version), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Kind, b.Kind))
 	})
 	return groups
 }

@@ -68,6 +68,10 @@ func TestARetryGetsWhatWasLeftOrItsOwn(t *testing.T) {
 	}
 	retry := func(of assay.RunID, q engine.RetryRequest) api.Graded {
 		t.Helper()
+		waitFor(t, func() bool { // planned: of a run that was cancelled before that, nothing is left to retry
+			v, err := w.tcp.Run(ctx, of)
+			return err == nil && v.Counts.InFlight > 0
+		})
 		if _, err := w.tcp.Cancel(ctx, of, true); err != nil {
 			t.Fatal(err)
 		}
@@ -105,6 +109,12 @@ func TestMonthBudget(t *testing.T) {
 		t.Errorf("%+v, %v", p.Month, err)
 	}
 	ten := 10
+	if _, err := w.socket.ApplyJudge(ctx, "default", "good 1"); err != nil {
+		t.Fatal(err)
+	}
+	if plan, err := w.tcp.Plan(ctx, "default", good()); err != nil || plan.Month == nil || *plan.Month.Left != assay.Dollar*25/2 {
+		t.Errorf("a plan does not tell the month's budget: %+v, %v", plan.Month, err)
+	}
 	if p, err = w.tcp.PatchProject(ctx, "default", api.SettingsPatch{Concurrency: &ten}); err != nil || p.Settings.MonthBudget == nil {
 		t.Errorf("a patch of something else took the budget: %+v, %v", p, err)
 	}
@@ -138,7 +148,7 @@ func TestSpend(t *testing.T) {
 		"":      {{Run: g.ID}},
 		"run":   {{Run: g.ID}},
 		"judge": {{Judge: "asks"}, {Judge: "good"}},
-		"model": {{}},
+		"model": {{Model: known.Model}},
 		"day":   {{Day: today.Format(time.DateOnly)}},
 	} {
 		s, err := w.tcp.Spend(ctx, "default", api.SpendQuery{By: by})
@@ -147,15 +157,18 @@ func TestSpend(t *testing.T) {
 		}
 		var sum assay.Spend
 		for i, group := range s.Groups {
-			if sum = sum.Add(group.Spend); group.Run != want[i].Run || group.Judge != want[i].Judge || group.Day != want[i].Day {
+			if sum = sum.Add(group.Spend.Spend); group.Run != want[i].Run || group.Judge != want[i].Judge || group.Day != want[i].Day || group.Model != want[i].Model {
 				t.Errorf("%s: %+v, want %+v", by, group, want[i])
 			}
 		}
-		if sum != s.Total {
+		if s.Calls != 4 {
+			t.Errorf("%s: %d calls; rules make none", by, s.Calls)
+		}
+		if sum != s.Total.Spend {
 			t.Errorf("%s: groups add up to %+v, total %+v", by, sum, s.Total)
 		}
 		// Rules cost nothing, which is known; nobody knows what the other's calls cost.
-		if s.Total.Cost != 0 || s.Total.Unpriced != 4 {
+		if s.Total.Cost != 0 || s.Total.Unpriced != 4 || s.Total.Whole != nil {
 			t.Errorf("%s: %+v", by, s.Total)
 		}
 		if len(s.Months) != 1 || s.Months[0].Unpriced != 4 || s.Months[0].Budget != nil || s.Months[0].Left != nil {

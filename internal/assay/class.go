@@ -24,8 +24,9 @@ const (
 	ClassModelMissing    Class = "model_missing"
 	ClassUnreachable     Class = "endpoint_unreachable"
 	ClassBudget          Class = "budget_reached"
-	ClassAborted         Class = "aborted" // the call was cut by cancel --now or a stop; the item goes back or is cancelled
-	ClassUnknown         Class = "unknown" // the process died during the call
+	ClassAborted         Class = "aborted"     // the call was cut by cancel --now or a stop, or did not leave; the item goes back or is cancelled
+	ClassPrompt          Class = "prompt_only" // opened for the prompt alone, without a call; kept by a crash, where the status is unknown
+	ClassUnknown         Class = "unknown"     // the process died during the call
 )
 
 // Policy is what the engine does with an attempt of a class.
@@ -56,10 +57,11 @@ var Policies = map[Class]Policy{
 	ClassSessionMissing:  {Ends: ItemUngradable, Attempts: 1, Remedy: "the session's body is no longer stored"},
 	ClassSessionEmpty:    {Ends: ItemUngradable, Attempts: 1, Remedy: "the session holds nothing to grade: no message, or no turn or tool call for a judge that asks about these"},
 	ClassBadCredentials:  {Pauses: true, Free: true, Remedy: "set the right key where runs are driven (`assay provider check` tries it), then `assay resume`"},
-	ClassQuota:           {Pauses: true, Free: true, Remedy: "the account's quota is used up; the run goes on by itself when it is back, or at once with `assay resume`"},
+	ClassQuota:           {Pauses: true, Free: true, Remedy: "the account's quota is used up; a process that drives goes on when it is back, or at once with `assay resume`"},
 	ClassModelMissing:    {Pauses: true, Free: true, Remedy: "`assay end` the run and apply the judge with a model that the endpoint has"},
-	ClassUnreachable:     {Pauses: true, Free: true, Backoff: time.Second, Remedy: "start the endpoint; the run goes on by itself, or at once with `assay resume`"},
+	ClassUnreachable:     {Pauses: true, Free: true, Backoff: time.Second, Remedy: "start the endpoint; a process that drives goes on by itself, or at once with `assay resume`"},
 	ClassBudget:          {Pauses: true, Free: true, Remedy: "the budget is used up; raise it with `assay runs set` or, of the month, `assay project set`, and `assay resume`, or `assay end` the run"},
-	ClassAborted:         {Free: true, Remedy: "the call was cut on purpose"},
+	ClassAborted:         {Free: true, Remedy: "the call was cut on purpose, or held back before it left; its error says which"},
+	ClassPrompt:          {Free: true, Remedy: "nothing: no call left. After a crash a prompt is made in an attempt of its own, so that a session whose prompt ends the process is found; the item's next attempt is the call"},
 	ClassUnknown:         {Free: true, Remedy: "the process died during this call; the item runs again, and what the call may have cost stays counted"},
 }

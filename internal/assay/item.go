@@ -69,7 +69,7 @@ type Attempt struct {
 	N           int           `json:"n"` // from 1 per item
 	Epoch       int64         `json:"epoch"`
 	Status      AttemptStatus `json:"status"`
-	Class       Class         `json:"class,omitempty"`
+	Class       Class         `json:"class,omitempty"` // of an open one only ClassPrompt
 	Alone       bool          `json:"alone,omitempty"`
 	Late        bool          `json:"late,omitempty"` // written after its driver lost the run; makes no verdict
 	OpenedAt    time.Time     `json:"opened_at"`
@@ -85,16 +85,27 @@ type Attempt struct {
 	Fingerprint string        `json:"fingerprint,omitempty"`
 	Error       string        `json:"error,omitempty"`
 	RequestID   string        `json:"request_id,omitempty"` // as the provider named the call
-	Seen        Hash          `json:"seen,omitempty"`       // of the transcript as the judge saw it (store.Bodies.Seen)
+	Seen        Hash          `json:"seen,omitempty"`       // of the transcript as a model is shown it (store.Bodies.Seen), known before the call leaves
 	Raw         string        `json:"raw,omitempty"`        // the response as it came, masked and bounded
+}
+
+// MayHaveLeft says that a's call left, or that nobody knows that it did not.
+func (a *Attempt) MayHaveLeft() bool {
+	return a.CallAt != nil || a.Status != AttemptDone && a.Class != ClassPrompt
+}
+
+// Unmetered says that a is a call to a model, which may have left, whose tokens nobody knows. Rules and
+// programs are shown no transcript (Seen) and use no tokens; nor does what is answered with an error status.
+func (a *Attempt) Unmetered() bool {
+	return a.MayHaveLeft() && a.Seen != "" && !a.Usage.Known && a.HTTPStatus < 400
 }
 
 // Charge is what a budget must count for a: its cost, or where that is not known the most that it can
 // be. known is false where not even that is known.
 func (a *Attempt) Charge() (charge USD, known bool) {
 	switch {
-	case a.Status == AttemptDone && a.CallAt == nil:
-		return 0, true // no call left
+	case !a.MayHaveLeft():
+		return 0, true
 	case a.Cost != nil:
 		return *a.Cost, true
 	case a.Reserved != nil:
@@ -103,14 +114,15 @@ func (a *Attempt) Charge() (charge USD, known bool) {
 	return 0, false
 }
 
-// Usage counts tokens as the provider reported them; Known is false where it reported none.
+// Usage counts tokens as the provider reported them; Known is false where it reported none. Many report
+// no part of their counts: a part of 0 means none or not reported, and is shown nowhere.
 type Usage struct {
 	Known      bool  `json:"known"`
 	Input      int64 `json:"input"`
-	Cached     int64 `json:"cached"`                // part of Input: read from the provider's cache
-	CacheWrite int64 `json:"cache_write,omitempty"` // part of Input: written to it
+	Cached     int64 `json:"cached,omitempty" doc:"part of input: read from the provider's cache; absent: none, or not reported"`
+	CacheWrite int64 `json:"cache_write,omitempty" doc:"part of input: written to it; absent: none, or not reported"`
 	Output     int64 `json:"output"`
-	Reasoning  int64 `json:"reasoning"` // part of Output
+	Reasoning  int64 `json:"reasoning,omitempty" doc:"part of output; absent: none, or not reported"`
 }
 
 // PlannedStratum is a stratum of a run: N eligible sessions, n of them sampled.

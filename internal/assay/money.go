@@ -35,12 +35,33 @@ func (u USD) Short() string {
 	if u > -Dollar/10_000 && u < Dollar/10_000 && u != 0 {
 		return u.String()
 	}
+	return u.Fixed(4)
+}
+
+// Fixed writes dollars with exactly so many decimals, 1 to 9, rounded.
+func (u USD) Fixed(decimals int) string {
 	sign, n := "", uint64(u)
 	if u < 0 {
 		sign, n = "-", uint64(-u)
 	}
-	n = (n + 50_000) / 100_000 // ten-thousandths of a dollar
-	return fmt.Sprintf("%s%d.%04d", sign, n/10_000, n%10_000)
+	unit, parts := uint64(1), uint64(Dollar)
+	for range 9 - decimals {
+		unit, parts = unit*10, parts/10
+	}
+	n = (n + unit/2) / unit
+	return fmt.Sprintf("%s%d.%0*d", sign, n/parts, decimals, n%parts)
+}
+
+// Decimals is how many decimals amounts of one column need, four or more, so that each that is not 0
+// shows something.
+func Decimals(amounts ...USD) int {
+	decimals, least := 4, Dollar/10_000
+	for _, u := range amounts {
+		for u = max(u, -u); u != 0 && u < least; least /= 10 {
+			decimals++
+		}
+	}
+	return decimals
 }
 
 // MarshalJSON writes a number of dollars.

@@ -133,3 +133,28 @@ func FuzzParseUSD(f *testing.F) {
 		}
 	})
 }
+
+// Amounts of one column have equally many decimals, and none that is not 0 looks like 0.
+func TestDecimalsOfAColumn(t *testing.T) {
+	for _, c := range []struct {
+		amounts []USD
+		want    []string
+	}{
+		{nil, nil},
+		{[]USD{0, 12 * Dollar, Dollar / 3}, []string{"0.0000", "12.0000", "0.3333"}},
+		{[]USD{Dollar, 50_000, 0}, []string{"1.00000", "0.00005", "0.00000"}},
+		{[]USD{1, -Dollar}, []string{"0.000000001", "-1.000000000"}},
+		{[]USD{99_999}, []string{"0.00010"}},
+	} {
+		decimals := Decimals(c.amounts...)
+		for i, u := range c.amounts {
+			if got := u.Fixed(decimals); got != c.want[i] {
+				t.Errorf("%d billionths with %d decimals: %s, want %s", int64(u), decimals, got, c.want[i])
+			}
+		}
+	}
+	s := Spend{Cost: Dollar, Held: 1, Unpriced: 2}
+	if got, want := s.CostColumn(5), "1.00000 to 1.00000 + unknown for 2 calls"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -95,7 +95,7 @@ const (
 	ReasonNothing        Reason = "nothing_to_grade" // completed: nothing was sampled
 	ReasonEnded          Reason = "ended_early"      // completed, partial: a person asked
 	ReasonNothingGraded  Reason = "nothing_graded"   // failed: items were sampled, none has a verdict
-	ReasonCrashLoop      Reason = "crash_loop"       // failed: five takeovers without progress
+	ReasonCrashLoop      Reason = "crash_loop"       // failed: takeovers without progress, MaxStalls or MaxStallsNear
 	ReasonDriverFailed   Reason = "driver_failed"    // failed: its driver failed ten times in a row without progress
 	ReasonPlanFailed     Reason = "plan_failed"      // failed: the frame could not be planned
 	ReasonPlanIncomplete Reason = "plan_incomplete"  // failed: other than the sampled number of items exists
@@ -116,8 +116,13 @@ const (
 	ReasonLostRetried    Reason = "lost_retried"    // queued: it was lost and is started again
 )
 
-// MaxStalls is how many takeovers without progress a run survives.
-const MaxStalls = 5
+// A run is failed at MaxStalls takeovers without progress, or at MaxStallsNear while the next crash may
+// show which item is to blame (one has crashed alone MaxAloneCrashes - 1 times): the first crash may have
+// left no trace of it, and several may take turns.
+const (
+	MaxStalls     = 5
+	MaxStallsNear = 2 * MaxStalls
+)
 
 // Frame says which sessions a run is about. From and To bound the session's start, [From, To);
 // nil leaves that side open. Undated sessions are in when no window is given, or with Undated.

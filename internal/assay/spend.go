@@ -15,10 +15,12 @@ type Spend struct {
 	Unknown  int64 `json:"unknown"` // attempts that a crash cut
 	Late     int64 `json:"late"`
 	Usage    Usage `json:"usage"`
-	Cost     USD   `json:"cost_usd"` // of attempts whose cost is known
-	Held     USD   `json:"held_usd"` // at most, of attempts whose cost is not known (yet): in flight, cut, without usage
-	HeldN    int64 `json:"held"`     // how many those are
-	Unpriced int64 `json:"unpriced"` // attempts of which neither cost nor price is known; they are in neither sum
+	Cost     USD   `json:"known_cost_usd"` // of attempts whose cost is known
+	Held     USD   `json:"held_usd"`       // at most, of attempts whose cost is not known (yet): in flight, cut, without usage
+	HeldN    int64 `json:"held"`           // how many those are
+	Unpriced int64 `json:"unpriced"`       // attempts of which neither cost nor price is known; they are in neither sum
+
+	Unmetered int64 `json:"unmetered" doc:"calls to models that left, or may have, and told no usage (yet): their tokens are not in usage"` // Attempt.Unmetered
 }
 
 // Add sums two spends.
@@ -36,6 +38,7 @@ func (s Spend) Add(o Spend) Spend {
 	s.Held = add(s.Held, o.Held)
 	s.HeldN += o.HeldN
 	s.Unpriced += o.Unpriced
+	s.Unmetered += o.Unmetered
 	return s
 }
 
@@ -73,18 +76,33 @@ func (s Spend) CostText() string {
 }
 
 // CostRange is CostText for where there is little room: "1.2000 to 1.3400".
-func (s Spend) CostRange() string {
-	text := s.Cost.Short()
+func (s Spend) CostRange() string { return s.costRange(USD.Short) }
+
+// CostColumn is CostRange with so many decimals: Decimals says how many a column needs.
+func (s Spend) CostColumn(decimals int) string {
+	return s.costRange(func(u USD) string { return u.Fixed(decimals) })
+}
+
+func (s Spend) costRange(text func(USD) string) string {
+	t := text(s.Cost)
 	if s.Held > 0 {
-		text += " to " + (add(s.Cost, s.Held)).Short()
+		t += " to " + text(s.Charged())
 	}
 	switch {
 	case s.Unpriced == 0:
-		return text
+		return t
 	case s.Cost == 0 && s.Held == 0:
 		return "unknown for " + calls(s.Unpriced)
 	}
-	return text + " + unknown for " + calls(s.Unpriced)
+	return t + " + unknown for " + calls(s.Unpriced)
+}
+
+// UnmeteredText follows a sum of tokens: " + unknown for 6 calls"; "" where the sum holds all.
+func (s Spend) UnmeteredText() string {
+	if s.Unmetered == 0 {
+		return ""
+	}
+	return " + unknown for " + calls(s.Unmetered)
 }
 
 // Charged is what a budget counts of s.

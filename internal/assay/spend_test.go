@@ -1,6 +1,7 @@
 package assay
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 )
@@ -24,6 +25,41 @@ func TestMoneyIsNeverZeroWhereNobodyKnows(t *testing.T) {
 		if got := c.spend.CostRange(); got != c.short {
 			t.Errorf("%+v: %q, want %q", c.spend, got, c.short)
 		}
+	}
+}
+
+func TestASumOfTokensSaysWhatIsNotInIt(t *testing.T) {
+	s := Spend{Unmetered: 1}.Add(Spend{Unmetered: 1233})
+	if got := s.UnmeteredText(); got != " + unknown for 1,234 calls" {
+		t.Errorf("%q", got)
+	}
+	if got := (Spend{}).UnmeteredText(); got != "" {
+		t.Errorf("%q where all is known", got)
+	}
+	for name, c := range map[string]struct {
+		a    Attempt
+		want bool
+	}{
+		"in flight":          {Attempt{Status: AttemptOpen, Seen: "x"}, true},
+		"cut":                {Attempt{Status: AttemptUnknown, Class: ClassUnknown, Seen: "x"}, true},
+		"told no usage":      {Attempt{Status: AttemptDone, CallAt: new(time.Time), Seen: "x", HTTPStatus: 200}, true},
+		"told its usage":     {Attempt{Status: AttemptDone, CallAt: new(time.Time), Seen: "x", Usage: Usage{Known: true}}, false},
+		"an error status":    {Attempt{Status: AttemptDone, CallAt: new(time.Time), Seen: "x", HTTPStatus: 503}, false},
+		"never left":         {Attempt{Status: AttemptDone, Seen: "x"}, false},
+		"a prompt":           {Attempt{Status: AttemptUnknown, Class: ClassPrompt}, false},
+		"rules, or programs": {Attempt{Status: AttemptDone, CallAt: new(time.Time)}, false},
+	} {
+		if got := c.a.Unmetered(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// Many providers tell no part of their counts, and what was not told is not 0.
+func TestPartsOfUsageThatWereNotReportedAreAbsent(t *testing.T) {
+	got, err := json.Marshal(Usage{Known: true, Input: 12})
+	if want := `{"known":true,"input":12,"output":0}`; err != nil || string(got) != want {
+		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 }
 

@@ -57,7 +57,11 @@ func llm(ctx context.Context, o options) ([]figure, error) {
 				return nil, err
 			}
 			var peak float64
-			if ours, peak, err = gradeRate(ctx, o, filepath.Join(o.Dir, fmt.Sprintf("%d-%d", c.limit, i)), url, small, n, c.limit); err != nil {
+			data := filepath.Join(o.Dir, fmt.Sprintf("%d-%d", c.limit, i))
+			if err = setConcurrency(ctx, o, data, url, c.limit); err != nil {
+				return nil, err
+			}
+			if ours, peak, err = gradeRate(ctx, o, data, url, small, n, c.limit); err != nil {
 				return nil, err
 			}
 			shares = append(shares, ours/bare)
@@ -97,6 +101,13 @@ func startModel(latency time.Duration) (url string, stop func(), err error) {
 		return "", nil, err
 	}
 	return strings.TrimSpace(string(line[:n])), func() { in.Close(); _ = cmd.Wait() }, nil
+}
+
+// setConcurrency says how many calls the model takes: a limit that is known need not be found out, and the
+// window of calls does not open slowly.
+func setConcurrency(ctx context.Context, o options, data, url string, n int) error {
+	_, err := assayRun(ctx, o, data, "models", "set", url, benchModel, "--concurrency", fmt.Sprint(n))
+	return err
 }
 
 // bareRate posts n small requests with a plain client, limit at a time.

@@ -52,8 +52,7 @@ func besideSDK(ctx context.Context, o options, latency time.Duration) (f figure,
 	for i := range 3 {
 		const n = sdkCalls * 30
 		data := filepath.Join(o.Dir, latency.String(), fmt.Sprint(i))
-		// Known limits need not be found out: the window of calls does not open slowly.
-		if _, err := assayRun(ctx, o, data, "models", "set", url, benchModel, "--concurrency", fmt.Sprint(sdkCalls)); err != nil {
+		if err := setConcurrency(ctx, o, data, url, sdkCalls); err != nil {
 			return f, err
 		}
 		var peak float64

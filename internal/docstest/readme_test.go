@@ -19,6 +19,9 @@ const endpoint = "http://127.0.0.1:11434/v1"
 // called is a line that runs the program.
 var called = regexp.MustCompile(`^\s*(?:\$ )?assay\b`)
 
+// numbered is a run named by its number.
+var numbered = regexp.MustCompile(`\br[0-9]+\b`)
+
 // TestTheProgram tries what the documents say of commands with one real program.
 func TestTheProgram(t *testing.T) {
 	bin := build(t)
@@ -38,6 +41,9 @@ func runReadme(t *testing.T, bin string) {
 		calls := false
 		for _, line := range b.lines {
 			calls = calls || called.MatchString(line)
+		}
+		if calls && numbered.MatchString(text) {
+			t.Errorf("README.md:%d: a run's number depends on what was tried before; last is the newest", b.line)
 		}
 		switch {
 		case b.language == "output":

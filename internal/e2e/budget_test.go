@@ -94,8 +94,8 @@ func TestBudgetsWithoutMoneyOrPrice(t *testing.T) {
 	}
 	w.ok("project", "set", "default", "--month-budget", "none")
 	w.priced(odd)
-	if r := w.run("grade", "--judge", "j", "--budget", "0"); r.code != 1 || !strings.Contains(r.err, "assay runs set") {
-		t.Errorf("a budget of 0: exit %d: %s", r.code, r.err)
+	if r := w.run("grade", "--judge", "j", "--budget", "0"); r.code != 1 || !strings.Contains(r.out, "assay runs set r1") || !strings.Contains(r.err, "r1 is paused") {
+		t.Errorf("a budget of 0: exit %d: %s\n%s", r.code, r.out, r.err)
 	}
 	if v := w.view("r1"); v.State != assay.RunPaused || v.Reason != assay.Reason(assay.ClassBudget) || v.Counts.Pending != 5 || v.Spend.Attempts != 0 {
 		t.Errorf("%s %s %+v %+v", v.State, v.Reason, v.Counts, v.Spend)

@@ -53,7 +53,7 @@ func TestKillNine(t *testing.T) {
 			t.Errorf("%d in flight at the model", w.model.MaxInFlight())
 		}
 		repeated := onlyCutCallsRepeat(t, w.model.Records(), died)
-		checkTotals(t, w, v.Spend, repeated)
+		checkTotals(t, w, v.Spend.Spend, repeated)
 		w.ok("doctor") // it fails when a standing check finds anything
 	})
 }

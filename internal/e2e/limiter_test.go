@@ -116,7 +116,7 @@ func TestRetryAfterHoldsEveryRun(t *testing.T) {
 		var spend assay.Spend
 		for _, run := range []string{"r1", "r2"} {
 			v := w.view(run)
-			spend = spend.Add(v.Spend)
+			spend = spend.Add(v.Spend.Spend)
 			if v.State != assay.RunCompleted || v.Counts.Graded != 60 {
 				t.Errorf("%s %s: %+v", run, v.State, v.Counts)
 			}

@@ -57,7 +57,7 @@ func (w *world) compare(t *testing.T, b *till, run string) {
 	var want assay.Spend
 	seen := map[string]bool{}
 	for _, a := range attempts(w.calls(c, v.ID)) {
-		if a.Status == assay.AttemptDone && a.CallAt == nil {
+		if !a.MayHaveLeft() {
 			continue
 		}
 		want.Attempts++
@@ -74,7 +74,7 @@ func (w *world) compare(t *testing.T, b *till, run string) {
 		}
 		switch {
 		case a.Status == assay.AttemptUnknown:
-			want.Unknown, want.Held, want.HeldN = want.Unknown+1, want.Held+*a.Reserved, want.HeldN+1
+			want.Unknown, want.Held, want.HeldN, want.Unmetered = want.Unknown+1, want.Held+*a.Reserved, want.HeldN+1, want.Unmetered+1
 		case known && one.free:
 			if a.Cost == nil || *a.Cost != 0 {
 				t.Errorf("an error cost %v: %+v", a.Cost, a)
@@ -89,11 +89,11 @@ func (w *world) compare(t *testing.T, b *till, run string) {
 			if a.Cost != nil || a.Usage.Known {
 				t.Errorf("nobody told what %q cost, and it cost %v: %+v", a.RequestID, a.Cost, a)
 			}
-			want.Held, want.HeldN = want.Held+*a.Reserved, want.HeldN+1
+			want.Held, want.HeldN, want.Unmetered = want.Held+*a.Reserved, want.HeldN+1, want.Unmetered+1
 		}
 	}
 	requests := int64(w.model.Count())
-	if v.Spend != want || want.Cost == 0 || want.Attempts < requests || want.Attempts-want.Unknown > requests {
+	if v.Spend.Spend != want || want.Cost == 0 || want.Attempts < requests || want.Attempts-want.Unknown > requests {
 		t.Errorf("the run says %+v, the sum is %+v for %d requests", v.Spend, want, requests)
 	}
 	if bill := b.bill(); bill < want.Cost || bill > want.Cost+want.Held {
@@ -106,9 +106,9 @@ func (w *world) compare(t *testing.T, b *till, run string) {
 		}
 		var sum assay.Spend
 		for _, g := range s.Groups {
-			sum = sum.Add(g.Spend)
+			sum = sum.Add(g.Spend.Spend)
 		}
-		if s.Total != want || sum != want {
+		if s.Total.Spend != want || sum != want {
 			t.Errorf("by %s: total %+v, groups %+v, want %+v", by, s.Total, sum, want)
 		}
 		if len(s.Months) == 0 || s.Months[0].Charged != want.Cost+want.Held {

@@ -33,7 +33,7 @@ func (e *Engine) Grade(ctx context.Context, p assay.Project, q GradeRequest, ide
 	if err != nil || run.State != assay.RunPaused {
 		return run, false, err
 	}
-	if _, err := e.Cancel(ctx, holder, false); err != nil {
+	if _, err := e.cancel(ctx, holder, store.AskCancel, ReplacedSentence); err != nil {
 		return run, false, err
 	}
 	return e.accept(ctx, n, idem)
@@ -117,12 +117,16 @@ func (e *Engine) Cancel(ctx context.Context, id assay.RunID, now bool) (assay.Ru
 	if now {
 		ask = store.AskCancelNow
 	}
+	return e.cancel(ctx, id, ask, CancelSentence)
+}
+
+func (e *Engine) cancel(ctx context.Context, id assay.RunID, ask store.Ask, sentence string) (assay.Run, error) {
 	run, err := e.store.Runs().Ask(ctx, id, ask, e.now())
 	if err != nil {
 		return run, err
 	}
 	if run.State == assay.RunQueued || run.State == assay.RunPaused {
-		run, err = FinishCancel(ctx, e.store, run, e.now)
+		run, err = finishCancel(ctx, e.store, run, sentence, e.now)
 	}
 	e.wake()
 	return run, err

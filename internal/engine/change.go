@@ -32,9 +32,11 @@ func EndRest(ctx context.Context, s store.Store, f store.Fence, to assay.ItemSta
 // FinishCancel carries out a cancel on a run that nobody drives: its items end, then the run.
 // A run that changed hands meanwhile is left to whoever has it now.
 func FinishCancel(ctx context.Context, s store.Store, run assay.Run, now func() time.Time) (assay.Run, error) {
-	return finish(ctx, s, run, assay.ItemCancelled, EventCancel, store.Change{
-		Reason: assay.ReasonAsked, Sentence: CancelSentence,
-	}, now)
+	return finishCancel(ctx, s, run, CancelSentence, now)
+}
+
+func finishCancel(ctx context.Context, s store.Store, run assay.Run, sentence string, now func() time.Time) (assay.Run, error) {
+	return finish(ctx, s, run, assay.ItemCancelled, EventCancel, store.Change{Reason: assay.ReasonAsked, Sentence: sentence}, now)
 }
 
 // FinishEnd carries out an end on a paused run.
@@ -58,8 +60,9 @@ func FinishFail(ctx context.Context, s store.Store, run assay.Run, why assay.Rea
 }
 
 const (
-	CancelSentence = "cancelled: the items that had no verdict yet are cancelled; `assay retry` grades them in a new run"
-	EndSentence    = "ended early: the items that had no verdict yet are abandoned and the result is partial"
+	CancelSentence   = "cancelled: the items that had no verdict yet are cancelled; `assay retry` grades them in a new run"
+	ReplacedSentence = "cancelled: somebody asked the same again while it was paused, and a newer run took its place"
+	EndSentence      = "ended early: the items that had no verdict yet are abandoned and the result is partial"
 )
 
 func finish(ctx context.Context, s store.Store, run assay.Run, to assay.ItemState, e Event, c store.Change, now func() time.Time) (assay.Run, error) {

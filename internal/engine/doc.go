@@ -22,5 +22,7 @@
 //
 // Confirmation. A driver starts no call unless it read its run's row within the last second
 // (ConfirmFor). That bounds what may happen after a cancel was answered, after a takeover and after
-// the database went away, without any message having to arrive.
+// the database went away, without any message having to arrive. It bounds when calls start, not when
+// they end: a driver that lost its run gives those in flight StopGrace, then cuts them. What they brought
+// is stored as late attempts, because it was paid for.
 package engine

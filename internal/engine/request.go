@@ -53,14 +53,15 @@ type Preview struct {
 }
 
 // JudgePreview is one judge's part of a preview. Calls are for the items that are not reused: one each,
-// more where a judge of units needs several, none where the prompt is too long for the model.
+// more where a judge of units needs several, none where the prompt is too long for the model. Rules
+// answer their items without any.
 type JudgePreview struct {
 	Name    string          `json:"name"`
 	Kind    assay.JudgeKind `json:"kind"`
 	Version assay.Hash      `json:"version"`
 	Items   int64           `json:"items"`
 	Reused  int64           `json:"reused"`
-	Calls   int64           `json:"calls" doc:"retries come on top"`
+	Calls   int64           `json:"calls" doc:"0 of rules, which call nobody; retries come on top"`
 	Cost    *CostPreview    `json:"cost,omitempty" doc:"of judges whose calls go to a provider"`
 }
 
@@ -69,16 +70,17 @@ type JudgePreview struct {
 type CostPreview struct {
 	Model    assay.ModelKey `json:"model"`
 	Prompts  int64          `json:"prompts" doc:"that were made and counted"`
-	Exact    bool           `json:"exact" doc:"counted by the model's tokenizer, not guessed from the length"`
+	Exact    bool           `json:"exact" doc:"counted by the model's tokenizer, not estimated from the length"`
 	Input    int64          `json:"input_tokens" doc:"of all prompts"`
 	Output   int64          `json:"max_output_tokens" doc:"of all answers, at most; 0: nothing bounds them"`
 	Cut      int64          `json:"cut,omitempty" doc:"of prompts: a part of the transcript is left out"`
 	TooLong  int64          `json:"too_long,omitempty" doc:"of prompts: they do not fit the model, and no call is made"`
 	Price    *assay.Price   `json:"price,omitempty" doc:"absent is not known"`
-	Least    *assay.USD     `json:"least_usd" nullable:"true" doc:"the prompts alone, once each; null is not known"`
+	Least    *assay.USD     `json:"least_usd" nullable:"true" doc:"the prompts alone, once each, as if a cache held them all where that is cheaper; null is not known"`
 	Most     *assay.USD     `json:"most_usd" nullable:"true" doc:"every answer as long as it may be; retries come on top"`
 	Expected *assay.USD     `json:"expected_usd" nullable:"true" doc:"answers as long as this judge's were so far; null before there were any"`
-	Seconds  *float64       `json:"seconds" nullable:"true" doc:"at the run's concurrency and this judge's pace so far; null before there was one"`
+	Seconds  *float64       `json:"seconds" nullable:"true" doc:"at the run's concurrency, this judge's pace so far and the limits that were set for the model; null before there was a pace"`
+	Limited  bool           `json:"limited,omitempty" doc:"those limits make it take longer than the pace alone would"`
 }
 
 // Planner turns a request into a run to be accepted, or into a preview. grading implements it.

@@ -18,9 +18,11 @@ import (
 const bubbleEnv = "GRADING_TEST_BUBBLE"
 
 // inBubble runs f in a simulated clock (testing/synctest) that stands at 1 June 2026, with a store. It
-// does so in a process of its own: what libraries keep in pools must not cross a bubble's border.
+// does so in a process of its own: what libraries keep in pools must not cross a bubble's border. Other
+// tests go on meanwhile: its clock is not theirs.
 func inBubble(t *testing.T, f func(t *testing.T, s store.Store)) {
 	if os.Getenv(bubbleEnv) != t.Name() {
+		t.Parallel()
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
 		cmd.Env = append(os.Environ(), bubbleEnv+"="+t.Name())
 		out, err := cmd.CombinedOutput()

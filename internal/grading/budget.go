@@ -12,6 +12,7 @@ import (
 // budget holds a run to its own budget and to its project's budget of the month.
 type budget struct {
 	g        *Grader
+	id       assay.RunID
 	run      purse
 	project  *purse
 	name     string // of the project
@@ -22,9 +23,8 @@ type budget struct {
 	looked time.Time // when the project was last read
 }
 
-// refusal says why a judge's next call may not leave.
+// refusal says that a budget has no room for a judge's next call.
 type refusal struct {
-	why    *pausing
 	amount assay.USD // that was to be set aside
 	// unknown says that nobody can tell that amount, and price what the model cost then; nil where that
 	// was not known either.
@@ -37,12 +37,12 @@ const lookEvery = time.Second
 
 // newBudget sums what the run spent so far.
 func (g *Grader) newBudget(ctx context.Context, run assay.Run) (*budget, error) {
-	b := &budget{g: g, project: g.purses.purse(run.ProjectID), name: run.Project, unpriced: run.Spec.Unpriced}
+	b := &budget{g: g, id: run.ID, project: g.purses.purse(run.ProjectID), name: run.Project, unpriced: run.Spec.Unpriced}
 	spend, err := g.o.Store.Items().Spend(ctx, run.ID)
 	if err != nil {
 		return nil, err
 	}
-	b.run.base = spend.Cost + spend.Held
+	b.run.base = spend.Charged()
 	return b, b.look(ctx)
 }
 
@@ -59,12 +59,8 @@ func (b *budget) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	zone, err := time.LoadLocation(p.Settings.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
-	b.month, b.zone = p.Settings.MonthBudget, zone
-	if month := monthOf(now, zone); b.month != nil && b.project.spans() != month {
+	b.month, b.zone = p.Settings.MonthBudget, p.Settings.Location()
+	if month := monthOf(now, b.zone); b.month != nil && b.project.spans() != month {
 		if err := b.project.load(ctx, b.g.o.Store, p.ID, month); err != nil {
 			return err
 		}
@@ -76,34 +72,47 @@ func (b *budget) look(ctx context.Context) error {
 // set says whether there is anything to hold to.
 func (b *budget) set(own *assay.USD) bool { return own != nil || b.month != nil }
 
-// promise sets aside what a call that is opened at a time can cost at most, in both purses, or says why
+// promise sets aside what a call that is opened at a time can cost at most, in both purses, or says that
 // it may not leave.
 func (b *budget) promise(at time.Time, reserved, own *assay.USD) *refusal {
 	switch {
 	case reserved == nil && b.set(own) && !b.unpriced:
-		return &refusal{unknown: true, why: &pausing{reason: assay.Reason(assay.ClassBudget),
-			sentence: "there is a budget, and nobody knows what the next call can cost; give its price with `assay models set` or allow it with --allow-unpriced"}}
+		return &refusal{unknown: true}
 	case reserved == nil:
 		return nil
 	case !b.run.promise(at, *reserved, own):
-		return &refusal{amount: *reserved, why: b.ownReached(*reserved, own)}
+		return &refusal{amount: *reserved}
 	case !b.project.promise(at, *reserved, b.month):
 		b.run.withdraw(*reserved)
-		return &refusal{amount: *reserved, why: b.monthReached(at, *reserved)}
+		return &refusal{amount: *reserved}
 	}
 	return nil
 }
 
+// why says as a cause to pause what a refused call lacks by what is spent now: more was set aside when it
+// was refused.
+func (b *budget) why(r *refusal, own *assay.USD) *pausing {
+	now := b.g.o.Now()
+	switch {
+	case r.unknown:
+		return &pausing{reason: assay.Reason(assay.ClassBudget),
+			sentence: "there is a budget, and nobody knows what the next call can cost; give its price with `assay models set` or allow it with --allow-unpriced"}
+	case r.amount > b.run.room(now, own):
+		return b.ownReached(r.amount, own)
+	}
+	return b.monthReached(now, r.amount)
+}
+
 func (b *budget) ownReached(amount assay.USD, own *assay.USD) *pausing {
 	return &pausing{reason: assay.Reason(assay.ClassBudget), sentence: fmt.Sprintf(
-		"the next call may cost up to USD %s, and USD %s of the run's budget of USD %s are spent or set aside; raise it with `assay runs set RUN --budget` and `assay resume`, or `assay end`",
-		amount, b.run.spent(), own)}
+		"the next call may cost up to USD %s, and USD %s of the run's budget of USD %s are spent or set aside; raise it with `assay runs set %s --budget` and `assay resume %s`, or keep what it has with `assay end %s`",
+		amount, b.run.spent(), own, b.id, b.id, b.id)}
 }
 
 func (b *budget) monthReached(at time.Time, amount assay.USD) *pausing {
 	return &pausing{reason: assay.Reason(assay.ClassBudget), wake: monthOf(at, b.zone).to, sentence: fmt.Sprintf(
-		"the next call may cost up to USD %s, and USD %s of project %s's budget of USD %s for the month are spent or set aside; it goes on next month, or raise it with `assay project set %s --month-budget` and `assay resume`",
-		amount, b.project.spent(), b.name, b.month, b.name)}
+		"the next call may cost up to USD %s, and USD %s of project %s's budget of USD %s for the month are spent or set aside; it goes on next month, or raise it with `assay project set %s --month-budget` and `assay resume %s`",
+		amount, b.project.spent(), b.name, b.month, b.name, b.id)}
 }
 
 // room is what may be promised now.

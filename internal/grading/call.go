@@ -25,6 +25,7 @@ type flight struct {
 
 	// Of judges that are metered:
 	permit limit.Permit
+	marked bool // its attempt was opened for the prompt, before there is a call
 	draft  judge.Draft
 	price  *assay.Price // when it was opened; what it costs is counted by it
 	seen   *store.Seen  // what the judge was shown
@@ -44,11 +45,11 @@ func (l *loop) call(reading context.Context, f flight) {
 		f.release()
 		f.release = nil
 	}
-	l.results <- result{f, reply}
+	l.results <- &result{f, reply}
 }
 
 // keep takes an opened call back.
-func (l *loop) keep(f flight) { l.results <- result{f, stayed} }
+func (l *loop) keep(f flight) { l.results <- &result{f, stayed} }
 
 // stayed is the reply of a call that did not leave.
 var stayed = judge.Reply{Class: assay.ClassAborted, Error: "the call did not leave: the run was stopped or slowed first"}
@@ -65,7 +66,7 @@ func (l *loop) ask(reading context.Context, f *flight) judge.Reply {
 	if !l.mayLeave() || !l.reprice(f) {
 		return stayed
 	}
-	if _, held := f.permit.Held(); held { // since it was granted the provider asked to wait
+	if _, quiet := f.permit.Quiet(); quiet { // since it was granted
 		return stayed
 	}
 	return l.watched(f, send)
@@ -162,9 +163,9 @@ func (l *loop) collect() {
 	for len(l.batch.Done) < maxBatch && len(l.opened) < maxBatch {
 		select {
 		case r := <-l.results:
-			l.take(r)
+			l.take(*r)
 		case d := <-l.drafts:
-			l.takeDraft(d)
+			l.takeDraft(*d)
 		default:
 			return
 		}
@@ -187,12 +188,13 @@ func (l *loop) end(r result) {
 		s.outcome.Seen = r.seen
 	}
 	l.batch.Done = append(l.batch.Done, s.outcome)
-	l.judgeOf(r.item.Judge, r.reply, now)
+	l.moved = l.moved || s.outcome.State != assay.ItemPending
+	l.judgeOf(r.reply, now)
 	if !s.again {
 		return
 	}
 	item := r.item
-	item.NotBefore, item.Class = s.outcome.NotBefore, s.outcome.Class
+	item.NotBefore, item.Class, item.Error = s.outcome.NotBefore, s.outcome.Class, s.outcome.Error
 	if s.outcome.Counted {
 		item.Counted++
 	}
@@ -217,9 +219,9 @@ func (l *loop) give(err error) error {
 	for l.inflight+l.drafting > 0 {
 		select {
 		case r := <-l.results:
-			l.take(r)
+			l.take(*r)
 		case d := <-l.drafts:
-			l.takeDraft(d)
+			l.takeDraft(*d)
 		case <-deadline.C:
 			l.cut()
 		}

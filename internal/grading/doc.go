@@ -15,5 +15,7 @@
 //	leave ─▶ pause when nothing can happen for long (pausing.go)
 //
 // A call of a model is drafted before it is opened (draft.go): until its budgets (budget.go, purse.go)
-// have room for the most that it can cost it is nothing but an item in the queue.
+// have room for the most that it can cost it is nothing but an item in the queue. Where the process died
+// before (marks), the prompt has an attempt of its own, which costs nothing: an item whose prompt kills the
+// process is found as one whose call does.
 package grading

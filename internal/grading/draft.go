@@ -33,7 +33,7 @@ func (l *loop) drawUp(group []flight) {
 				f := group[k]
 				ended := l.draft(ctx, &f)
 				f.shelf = nil // bodies are large
-				l.drafts <- drafted{f, ended}
+				l.drafts <- &drafted{f, ended}
 			}
 		}()
 	}
@@ -76,16 +76,19 @@ func (l *loop) takeDraft(d drafted) {
 	m := l.meters[f.item.Judge]
 	l.drafting--
 	m.drafts--
+	now := l.g.o.Now()
 	unread := d.ended != nil && d.ended.Class == assay.ClassAborted
 	switch {
-	case d.ended != nil && !(unread && l.halt.Load()):
+	case d.ended != nil && (f.marked || !(unread && l.halt.Load())):
 		l.end(result{f, *d.ended})
 		return
-	case l.halt.Load() || l.inflight+len(l.opened) >= l.control.Concurrency:
+	case f.marked:
+		l.unmark(&f, now)
+	}
+	if l.halt.Load() || l.inflight+len(l.opened) >= l.control.Concurrency {
 		l.putBack(f)
 		return
 	}
-	now := l.g.o.Now()
 	f.price = m.price(&l.g.o)
 	f.attempt.Reserved = f.price.Reservation(f.draft.Load.InputMost, f.draft.Load.OutputMost)
 	if no := l.budget.promise(now, f.attempt.Reserved, l.control.Budget); no != nil {
@@ -98,6 +101,21 @@ func (l *loop) takeDraft(d drafted) {
 	f.permit.Weigh(f.draft.Load.Input + m.output)
 	f.attempt.OpenedAt = now
 	l.opened = append(l.opened, f)
+}
+
+// unmark closes the attempt that was opened for a prompt: the call gets one of its own, with what it may
+// cost.
+func (l *loop) unmark(f *flight, now time.Time) {
+	l.batch.Done = append(l.batch.Done, store.Outcome{
+		Attempt: closeAttempt(f.attempt, judge.Reply{Class: assay.ClassPrompt}, now),
+		State:   assay.ItemPending, Class: assay.ClassPrompt, Error: f.item.Error, NotBefore: f.item.NotBefore,
+	})
+	f.marked = false
+	f.item.Attempts++
+	f.attempt = assay.Attempt{
+		Run: l.ID, Seq: f.item.Seq, N: f.item.Attempts, Epoch: l.Epoch, Status: assay.AttemptOpen,
+		Alone: f.attempt.Alone, OpenedAt: now, Wait: f.attempt.Wait,
+	}
 }
 
 // putBack returns a flight of which nothing was promised or stored to the queue.

@@ -70,11 +70,15 @@ func (r *run) begin(ctx context.Context) (done bool, err error) {
 	if ctx.Err() != nil {
 		return true, r.leaveQueued()
 	}
-	quarantined, err := r.quarantine(ctx)
+	quarantined, near, err := r.quarantine(ctx)
 	if err != nil {
 		return false, err
 	}
-	if quarantined == 0 && r.Stalls >= assay.MaxStalls {
+	most := assay.MaxStalls
+	if near {
+		most = assay.MaxStallsNear
+	}
+	if quarantined == 0 && r.Stalls >= most {
 		return true, r.fail(ctx, assay.ReasonCrashLoop,
 			fmt.Errorf("its process died %d times without one item ending in between", r.Stalls))
 	}
@@ -83,17 +87,20 @@ func (r *run) begin(ctx context.Context) (done bool, err error) {
 
 const quarantineSentence = "quarantined: the process died each time that this item ran, also alone"
 
-func (r *run) quarantine(ctx context.Context) (n int, err error) {
+// quarantine ends the items that killed their process too often. near says that the next death may show
+// another one (assay.MaxStallsNear).
+func (r *run) quarantine(ctx context.Context) (n int, near bool, err error) {
 	var end []store.EndItem
 	for after := int64(0); r.Stalls > 0; {
 		items, err := r.g.o.Store.Items().Pending(ctx, r.ID, after, page)
 		if err != nil || len(items) == 0 {
 			if err != nil {
-				return 0, err
+				return 0, false, err
 			}
 			break
 		}
 		for _, it := range items {
+			near = near || it.Alone == assay.MaxAloneCrashes-1
 			if it.Alone >= assay.MaxAloneCrashes {
 				end = append(end, store.EndItem{Seq: it.Seq, State: assay.ItemErrored, Class: assay.ClassJudgeError, Error: quarantineSentence})
 			}
@@ -101,10 +108,10 @@ func (r *run) quarantine(ctx context.Context) (n int, err error) {
 		after = items[len(items)-1].Seq
 	}
 	if len(end) == 0 {
-		return 0, nil
+		return 0, near, nil
 	}
 	_, err = r.g.o.Store.Items().Commit(ctx, r.fence, store.Batch{End: end, Now: r.g.o.Now()})
-	return len(end), err
+	return len(end), near, err
 }
 
 // planOrLeave plans, and turns what stopped the planning into the run's next state.

@@ -3,10 +3,12 @@ package grading
 import (
 	"time"
 
+	"assay/internal/assay"
 	"assay/internal/limit"
 )
 
-// fill opens attempts for free slots; they leave after the commit. more says that it stopped at maxBatch.
+// fill opens attempts for free slots; they leave after the commit. more says that it stopped at maxBatch,
+// or where the queue reads no more at once.
 func (l *loop) fill() (more bool, err error) {
 	if !l.failing.IsZero() {
 		return false, nil
@@ -27,6 +29,7 @@ func (l *loop) fill() (more bool, err error) {
 			break
 		}
 	}
+	more = more || l.queue.paused()
 	l.fillAlone(now, &group)
 	l.rest()
 	return more, nil
@@ -38,7 +41,7 @@ func (l *loop) lanes() {
 	for i, no := range l.tight {
 		m := l.meters[i]
 		if m != nil {
-			m.held = false
+			m.refused = false
 		}
 		switch {
 		case no == nil:
@@ -71,12 +74,23 @@ func (l *loop) admit(w waiting, now time.Time, alone bool, group *[]flight) bool
 	}
 	if m != nil {
 		m.drafts++
+		f.marked = l.marks(alone)
+	}
+	switch {
+	case f.marked:
+		f.attempt.Class = assay.ClassPrompt
+		l.opened = append(l.opened, f)
+	case m != nil:
 		*group = append(*group, f)
-	} else {
+	default:
 		l.opened = append(l.opened, f)
 	}
 	return true
 }
+
+// marks says that an attempt is opened already for the prompt: where the process died before, what it had
+// in hand must be in rows, or a session whose prompt kills it would never be blamed.
+func (l *loop) marks(alone bool) bool { return alone || l.Stalls > 0 && !l.moved }
 
 // affords says whether a budget may have room for another call of a judge. Once it had none, no more
 // prompts are made than it has room for: all but one of them could be in vain.

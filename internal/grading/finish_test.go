@@ -29,10 +29,7 @@ func TestWhatPauses(t *testing.T) {
 		"no quota":                         {every(1, 0, assay.ClassQuota), assay.Reason(assay.ClassQuota), true},
 		"no such model":                    {every(1, 0, assay.ClassModelMissing), assay.Reason(assay.ClassModelMissing), false},
 		"no budget":                        {every(1, 0, assay.ClassBudget), assay.Reason(assay.ClassBudget), false},
-		"nobody answers":                   {every(6, time.Second, assay.ClassUnreachable), assay.Reason(assay.ClassUnreachable), true},
-		"nobody answers for a moment":      {every(100, time.Millisecond, assay.ClassUnreachable), "", false},
-		"nobody answers, then somebody":    {append(every(5, time.Second, assay.ClassUnreachable), call{assay.ClassNone, 5 * time.Second}, call{assay.ClassUnreachable, 6 * time.Second}), "", false},
-		"nobody answers now and then":      {append(every(4, time.Second, assay.ClassUnreachable), call{assay.ClassProviderError, 4 * time.Second}, call{assay.ClassUnreachable, 5 * time.Second}, call{assay.ClassUnreachable, 6 * time.Second}), "", false},
+		"nobody answers: the limiter says": {every(100, time.Minute, assay.ClassUnreachable), "", false},
 		"limited for half an hour":         {every(31, time.Minute, assay.ClassRateLimited), assay.ReasonRateLimited, true},
 		"limited for less":                 {every(30, time.Minute, assay.ClassRateLimited), "", false},
 		"limited with a success":           {append(every(29, time.Minute, assay.ClassRateLimited), call{assay.ClassNone, 29 * time.Minute}, call{assay.ClassRateLimited, 31 * time.Minute}), "", false},
@@ -46,7 +43,7 @@ func TestWhatPauses(t *testing.T) {
 				if call.class == assay.ClassProviderError {
 					reply.HTTPStatus = 500
 				}
-				l.judgeOf(0, reply, noon.Add(call.after))
+				l.judgeOf(reply, noon.Add(call.after))
 			}
 			switch {
 			case c.reason == "":
@@ -60,12 +57,9 @@ func TestWhatPauses(t *testing.T) {
 	}
 	for class, p := range assay.Policies {
 		l := &loop{}
-		l.judgeOf(0, judge.Reply{Class: class}, noon)
-		l.judgeOf(0, judge.Reply{Class: class}, noon.Add(time.Hour))
-		for range unreachableCalls {
-			l.judgeOf(0, judge.Reply{Class: class}, noon.Add(time.Hour))
-		}
-		if wants := p.Pauses || class == assay.ClassRateLimited; (l.pausing != nil) != wants {
+		l.judgeOf(judge.Reply{Class: class}, noon)
+		l.judgeOf(judge.Reply{Class: class}, noon.Add(time.Hour))
+		if wants := p.Pauses && class != assay.ClassUnreachable || class == assay.ClassRateLimited; (l.pausing != nil) != wants {
 			t.Errorf("%s pauses: %v, its policy says %v", class, l.pausing != nil, wants)
 		}
 	}

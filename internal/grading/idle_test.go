@@ -136,7 +136,6 @@ func TestALoopThatWaitsRests(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			inBubble(t, func(t *testing.T, st store.Store) {
 				s := &scene{f: &storetest.Faulty{Store: st}}
 				var commits atomic.Int64

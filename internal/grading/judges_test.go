@@ -3,6 +3,7 @@ package grading
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -226,5 +227,31 @@ func TestASuspectThatWaitsHoldsNobody(t *testing.T) {
 		p.answer = nil
 		p.mu.Unlock()
 		w.withinHours(2*time.Hour, func() bool { return w.run(id).State == assay.RunCompleted })
+	})
+}
+
+// A run that paused because of limits that a person set goes on soon after they were raised.
+func TestARaisedLimitWakesWhatPausedForIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, 20)
+		p := modelNamed("m")
+		w.asked(map[string]judge.Judge{"m": p})
+		w.grader.o.Limits.Set(limit.Key(p.key), limit.Limits{TokensPerMinute: 10})
+		stop := w.driveForHours()
+		defer stop()
+		id := w.grade(engine.GradeRequest{Judges: []string{"m"}}).ID
+		run := w.until(id, assay.RunPaused)
+		if run.Reason != assay.ReasonRateLimited || !strings.Contains(run.Sentence, "assay models set") {
+			t.Errorf("%s: %s", run.Reason, run.Sentence)
+		}
+		time.Sleep(30 * time.Minute)
+		if run := w.run(id); run.State.Terminal() || run.Epoch > 10 {
+			t.Errorf("%s, taken up %d times in half an hour", run.State, run.Epoch)
+		}
+		if _, calls := p.bill(); calls != 1 {
+			t.Errorf("%d calls within limits that have room for one", calls)
+		}
+		w.grader.o.Limits.Set(limit.Key(p.key), limit.Limits{TokensPerMinute: 1_000_000})
+		w.withinHours(6*time.Minute, func() bool { return w.run(id).State == assay.RunCompleted })
 	})
 }

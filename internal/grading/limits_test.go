@@ -3,6 +3,7 @@ package grading
 import (
 	"context"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -142,7 +143,7 @@ func TestTwoRunsShareALimit(t *testing.T) {
 // sample was not asked.
 func TestOneRetryAfterHoldsTheModel(t *testing.T) {
 	onEach(t, func(t *testing.T, s store.Store) {
-		w := newWorld(t, s, 200)
+		w := newWorld(t, s, 40)
 		p := &provider{key: assay.ModelKey{Endpoint: "http://model", Model: "m"}, input: 100, output: 10}
 		p.answer = func(context.Context, int) (judge.Reply, assay.Usage) {
 			reply := failing(assay.ClassRateLimited)
@@ -202,6 +203,50 @@ func TestADeadEndpointIsProbedByOneCall(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	})
+}
+
+// A pause for a model's limits says who set them, and where a person did what to type.
+func TestAPauseSaysWhoseLimitItIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  limit.Limits
+		told limit.Told
+		want []string
+		not  string
+	}{
+		"a person's": {set: limit.Limits{RequestsPerMinute: 0.01}, want: []string{
+			"0.01 requests per minute", "`assay models set http://model m --requests-per-minute`", "`assay resume r1`"}},
+		"a person's of tokens": {set: limit.Limits{TokensPerMinute: 1}, want: []string{
+			"1 tokens per minute", "`assay models set http://model m --tokens-per-minute`", "`assay resume r1`"}},
+		"the provider's, below a person's": {
+			set: limit.Limits{RequestsPerMinute: 100}, told: limit.Told{LimitRequests: 1, Window: 2 * time.Hour},
+			want: []string{"m at http://model", "`assay resume r1`"}, not: "models set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s store.Store) {
+				w := newWorld(t, s, 40)
+				p := tenth()
+				answer := p.answer
+				p.answer = func(ctx context.Context, nth int) (judge.Reply, assay.Usage) {
+					r, used := answer(ctx, nth)
+					r.Told = c.told
+					return r, used
+				}
+				w.serve(p)
+				w.grader.o.Limits.Set(limit.Key(p.key), c.set)
+				stop := w.drive()
+				defer stop()
+				run := w.until(w.grade(engine.GradeRequest{Concurrency: ptr(1)}).ID, assay.RunPaused)
+				for _, want := range c.want {
+					if !strings.Contains(run.Sentence, want) {
+						t.Errorf("no %q in %q", want, run.Sentence)
+					}
+				}
+				if c.not != "" && strings.Contains(run.Sentence, c.not) {
+					t.Errorf("%q in %q", c.not, run.Sentence)
+				}
+			})
+		})
+	}
 }
 
 // What waits for a model costs no goroutine.

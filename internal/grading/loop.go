@@ -43,15 +43,18 @@ type loop struct {
 	batch    store.Batch
 	lastRow  time.Time // when the row was last read or written
 	failing  time.Time // when the store began to fail; zero while it answers
+	said     string    // of the store's errors, the last that was logged
+	saidAt   time.Time
 	pausing  *pausing
 	streak   streak
 
-	results   chan result
-	drafts    chan drafted
+	results   chan *result // pointers, or each loop would take megabytes
+	drafts    chan *drafted
 	wake      chan struct{} // a limiter that refused may grant now
 	aloneGate chan error    // one item may run alone now
 	wantAlone bool
 	heldAlone bool
+	moved     bool // an item ended
 
 	confirmed atomic.Int64 // nanoseconds since began at which the row was last known to be ours
 	halt      atomic.Bool  // no call may leave any more
@@ -62,11 +65,12 @@ func newLoop(ctx context.Context, r *run) (*loop, error) {
 	calls, cut := context.WithCancel(context.WithoutCancel(ctx))
 	l := &loop{
 		run: r, stop: ctx, calls: calls, cut: cut, began: time.Now(),
-		results: make(chan result, answers), aloneGate: make(chan error, 1),
-		drafts: make(chan drafted, answers), wake: make(chan struct{}, 1),
+		results: make(chan *result, answers), aloneGate: make(chan error, 1),
+		drafts: make(chan *drafted, answers), wake: make(chan struct{}, 1),
 	}
 	l.reading, l.stopReading = context.WithCancel(calls)
 	l.tight = make([]*refusal, len(r.judges))
+	l.queue.lanes = make([]lane, len(r.judges))
 	l.queue.source = func(after int64, limit int) ([]assay.Item, error) {
 		return r.g.o.Store.Items().Pending(context.WithoutCancel(ctx), r.ID, after, limit)
 	}
@@ -175,11 +179,14 @@ func (l *loop) commit() error {
 }
 
 // leave lets the calls leave that were opened, but for those that a concurrency or a budget that was
-// lowered meanwhile has no room for.
+// lowered meanwhile has no room for. Of those that are marked it has the prompts made.
 func (l *loop) leave() {
 	over := l.budget.over(l.control.Budget)
+	var marked []flight
 	for _, f := range l.opened {
-		if l.inflight++; over || l.inflight > l.control.Concurrency {
+		if f.marked {
+			marked = append(marked, f)
+		} else if l.inflight++; over || l.inflight > l.control.Concurrency {
 			go l.keep(f)
 		} else {
 			go l.call(l.reading, f)
@@ -187,6 +194,7 @@ func (l *loop) leave() {
 	}
 	clear(l.opened)
 	l.opened = l.opened[:0]
+	l.drawUp(marked)
 }
 
 func (l *loop) beat() error {
@@ -231,12 +239,21 @@ func (l *loop) survive(err error) error {
 	}
 	if l.failing.IsZero() {
 		l.failing = time.Now()
-		l.g.o.Log.Error("read or write run; no new call starts until it can be", "run", l.ID.String(), "error", err)
+		l.complain(err)
 	}
 	if !l.graceEnds.IsZero() && time.Now().After(l.graceEnds) {
 		return err
 	}
 	return nil
+}
+
+// complain logs an error of the store: a new one at once, the same no more than once a minute. What can be
+// written and not read fails again and again with every heartbeat between.
+func (l *loop) complain(err error) {
+	if text := err.Error(); text != l.said || time.Since(l.saidAt) >= time.Minute {
+		l.said, l.saidAt = text, time.Now()
+		l.g.o.Log.Error("read or write run; no new call starts until it can be", "run", l.ID.String(), "error", err)
+	}
 }
 
 // await sleeps until an answer, a timer or a stop.
@@ -249,9 +266,9 @@ func (l *loop) await() {
 	}
 	select {
 	case r := <-l.results:
-		l.take(r)
+		l.take(*r)
 	case d := <-l.drafts:
-		l.takeDraft(d)
+		l.takeDraft(*d)
 	case <-l.wake:
 	case err := <-l.aloneGate:
 		l.wantAlone, l.heldAlone = false, err == nil
@@ -282,7 +299,7 @@ func (l *loop) nap() time.Duration {
 // granted is when the first model that takes no call now may take one again.
 func (l *loop) granted() (at time.Time, ok bool) {
 	for _, m := range l.meters {
-		if m == nil || !m.held {
+		if m == nil || !m.refused {
 			continue
 		}
 		if t, _ := m.share.Wait(); !t.IsZero() && (!ok || t.Before(at)) {

@@ -18,10 +18,13 @@ type meter struct {
 	weight int64 // tokens of a call, as the calls so far averaged
 	output int64 // of them the answer's
 
-	held   bool      // the model took no call when the loop went round last
-	drafts int       // flights whose prompt is being rendered
-	dear   assay.USD // what a call was refused for that a budget had no room for; 0: none was
+	refused bool      // the model took no call when the loop went round last
+	drafts  int       // flights whose prompt is being rendered
+	dear    assay.USD // what a call was refused for that a budget had no room for; 0: none was
 }
+
+// limitsWake is how often a run looks again that waits longer for limits that a person may raise.
+const limitsWake = 5 * time.Minute
 
 // firstWeight is what a call is thought to weigh before one was seen.
 const firstWeight, firstOutput = 2_000, 300
@@ -70,7 +73,7 @@ func (l *loop) leaveMeters() {
 // take asks m's model for a permit, and remembers when it gave none.
 func (m *meter) take() (limit.Permit, bool) {
 	permit, ok := m.share.TryTake(m.weight)
-	m.held = !ok
+	m.refused = !ok
 	return permit, ok
 }
 
@@ -78,7 +81,7 @@ func (m *meter) take() (limit.Permit, bool) {
 // other run needs to keep them a turn.
 func (l *loop) rest() {
 	for _, m := range l.meters {
-		if m != nil && !m.held {
+		if m != nil && !m.refused {
 			m.share.Idle()
 		}
 	}
@@ -140,9 +143,9 @@ func cost(f flight, r judge.Reply, free bool) *assay.USD {
 	return f.price.Cost(r.Usage)
 }
 
-// holding says why a model takes no call for a while, as a cause to pause a run of which nothing else
-// can happen; nil when it is not worth a pause.
-func (m *meter) holding(now time.Time) *pausing {
+// waits says why a model takes no call for a while, as a cause to pause a run of which nothing else can
+// happen; nil when it is not worth a pause.
+func (m *meter) waits(now time.Time, id assay.RunID) *pausing {
 	at, why := m.share.Wait()
 	if cause, message, _, probe, broken := m.model.Broken(); broken {
 		if !probe.After(now) {
@@ -154,11 +157,29 @@ func (m *meter) holding(now time.Time) *pausing {
 	if at.Sub(now) < limitedFor {
 		return nil
 	}
-	who := "the provider asked to wait"
+	p := &pausing{reason: assay.ReasonRateLimited, wake: at, sentence: fmt.Sprintf("the provider asked to wait until %s (%s)", minute(at), why)}
 	if why != limit.ReasonRetryAfter && why != limit.ReasonRemaining {
-		who = "the model's limits leave no call"
+		p.wake = now.Add(limitsWake)
+		p.sentence = m.limits(why, minute(at), id)
 	}
-	return &pausing{reason: assay.ReasonRateLimited, wake: at, sentence: fmt.Sprintf("%s until %s (%s)", who, minute(at), why)}
+	return p
+}
+
+// limits says which limit leaves no call, and how it is raised where a person set it.
+func (m *meter) limits(why limit.Reason, until string, id assay.RunID) string {
+	key, st := m.judge.Model(), m.model.State()
+	again := fmt.Sprintf("a process that drives goes on within %d minutes, or at once with `assay resume %s`", int(limitsWake.Minutes()), id)
+	var flag, most string
+	switch requests, tokens := st.Set.RequestsPerMinute, st.Set.TokensPerMinute; {
+	case why == limit.ReasonRequests && requests > 0 && requests/60 <= st.RequestsPerSecond:
+		flag, most = "--requests-per-minute", fmt.Sprintf("%v requests per minute", requests)
+	case why == limit.ReasonTokens && tokens > 0 && tokens/60 <= st.TokensPerSecond:
+		flag, most = "--tokens-per-minute", fmt.Sprintf("%v tokens per minute", tokens)
+	default:
+		return fmt.Sprintf("the limits of %s, as the provider told or taught them, leave no call until %s (%s); when they allow one, %s", key, until, why, again)
+	}
+	return fmt.Sprintf("the limit of %s that was set for %s leaves no call until %s; raise it with `assay models set %s %s %s`, and %s",
+		most, key, until, key.Endpoint, key.Model, flag, again)
 }
 
 func brokenClass(k limit.Kind) assay.Class {

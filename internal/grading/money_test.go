@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,25 +19,29 @@ import (
 // provider bills never exceeds the budget of the run or of the month, and a run that pauses for its
 // budget was right to.
 func TestAHardBudgetIsNeverExceeded(t *testing.T) {
-	const projects, runsEach = 250, 4
-	inBubble(t, func(t *testing.T, s store.Store) {
-		var graded, paused, crashed int
-		for seed := range projects {
-			b := &bank{t: t, r: rand.New(rand.NewPCG(uint64(seed), 7))}
-			b.open(s, fmt.Sprintf("p%d", seed))
-			for range runsEach {
-				b.run()
-			}
-			graded, paused, crashed = graded+b.graded, paused+b.paused, crashed+b.crashes
-			if t.Failed() {
-				t.Fatalf("with seed %d", seed)
-			}
-		}
-		t.Logf("%d runs: %d items graded, %d runs paused for a budget, %d crashes", projects*runsEach, graded, paused, crashed)
-		if graded < 2000 || paused < 100 || crashed < 500 {
-			t.Error("the runs met too little")
-		}
-	})
+	const parts, projects, runsEach = 2, 125, 4 // each part has a process of its own
+	for part := range parts {
+		t.Run(fmt.Sprintf("part%d", part), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s store.Store) {
+				var graded, paused, crashed int
+				for seed := part * projects; seed < (part+1)*projects; seed++ {
+					b := &bank{t: t, r: rand.New(rand.NewPCG(uint64(seed), 7))}
+					b.open(s, fmt.Sprintf("p%d", seed))
+					for range runsEach {
+						b.run()
+					}
+					graded, paused, crashed = graded+b.graded, paused+b.paused, crashed+b.crashes
+					if t.Failed() {
+						t.Fatalf("with seed %d", seed)
+					}
+				}
+				t.Logf("%d runs: %d items graded, %d runs paused for a budget, %d crashes", projects*runsEach, graded, paused, crashed)
+				if graded < 2000/parts || paused < 100/parts || crashed < 500/parts {
+					t.Error("the runs met too little")
+				}
+			})
+		})
+	}
 }
 
 // bank is one project whose runs are driven by processes that die.
@@ -303,7 +308,10 @@ func TestARetryGetsWhatTheBudgetLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.until(again.ID, assay.RunPaused) // two calls of three
+		paused := w.until(again.ID, assay.RunPaused) // two calls of three
+		if !strings.Contains(paused.Sentence, "`assay runs set "+again.ID.String()+" --budget`") {
+			t.Errorf("how to go on is not said: %s", paused.Sentence)
+		}
 		if _, err := w.engine.Cancel(t.Context(), again.ID, false); err != nil {
 			t.Fatal(err)
 		}

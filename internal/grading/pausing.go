@@ -25,40 +25,23 @@ func sooner(a, b *pausing) *pausing {
 
 // streak tells a short disturbance from one that should pause the run.
 type streak struct {
-	unreachable      int
-	unreachableSince time.Time
-	limitedSince     time.Time
+	limitedSince time.Time
 }
 
 const (
-	unreachableCalls = 5 // in a row, and
-	unreachableFor   = 5 * time.Second
-	unreachableWake  = time.Minute
-	limitedFor       = 30 * time.Minute
-	limitedWake      = 15 * time.Minute
-	quotaWake        = time.Hour // where the provider does not say when its quota is back
+	limitedFor  = 30 * time.Minute
+	limitedWake = 15 * time.Minute
+	quotaWake   = time.Hour // where the provider does not say when its quota is back
 )
 
-// judgeOf looks at a reply for causes to pause. The first one found stays. Whether a model's endpoint
-// is there at all is for its limiter to say, who hears of all runs' calls (stuck).
-func (l *loop) judgeOf(judge int, reply judge.Reply, now time.Time) {
-	metered := judge < len(l.meters) && l.meters[judge] != nil
-	if reply.HTTPStatus != 0 && reply.Class != assay.ClassUnreachable {
-		l.streak.unreachable = 0 // somebody answers there
-	}
+// judgeOf looks at a reply for causes to pause. The first one found stays.
+func (l *loop) judgeOf(reply judge.Reply, now time.Time) {
 	switch reply.Class {
 	case assay.ClassNone:
 		l.streak = streak{}
 	case assay.ClassUnreachable:
-		if metered {
-			return
-		}
-		if l.streak.unreachable++; l.streak.unreachable == 1 {
-			l.streak.unreachableSince = now
-		}
-		if l.streak.unreachable >= unreachableCalls && now.Sub(l.streak.unreachableSince) >= unreachableFor {
-			l.pause(assay.Reason(reply.Class), reply, now.Add(unreachableWake))
-		}
+		// Only calls to a model end so. Whether it is there at all is for its limiter to say, who hears of
+		// all runs' calls (stuck).
 	case assay.ClassRateLimited:
 		if l.streak.limitedSince.IsZero() {
 			l.streak.limitedSince = now
@@ -115,10 +98,10 @@ func (l *loop) holds(judge int, now time.Time) *pausing {
 		if l.budget.hopes(no, l.control.Budget) {
 			return nil
 		}
-		return no.why
+		return l.budget.why(no, l.control.Budget)
 	}
 	if m := l.meters[judge]; m != nil {
-		return m.holding(now)
+		return m.waits(now, l.ID)
 	}
 	return nil
 }

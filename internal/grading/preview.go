@@ -37,6 +37,9 @@ func (g *Grader) Preview(ctx context.Context, p assay.Project, q engine.GradeReq
 		if jp.Cost, err = g.previewCost(ctx, p.ID, j, r.versions[i], asked, &jp.Calls, r.concurrency); err != nil {
 			return engine.Preview{}, err
 		}
+		if jp.Kind == assay.JudgeRules {
+			jp.Calls = 0
+		}
 		out.Judges = append(out.Judges, jp)
 	}
 	return out, nil
@@ -90,7 +93,12 @@ func (g *Grader) previewCost(ctx context.Context, project assay.ProjectID, j ass
 	c.most = int64(math.Ceil(float64(c.most) * scaled))
 	*calls = int64(math.Ceil(float64(c.calls) * scaled))
 	if typical.N > 0 {
-		seconds := typical.Seconds * math.Ceil(float64(*calls)/float64(concurrency))
+		limits, err := g.limitsOf(ctx, c.Model)
+		if err != nil {
+			return nil, err
+		}
+		var seconds float64
+		seconds, c.Limited = takes(typical, *calls, c.Input, concurrency, limits)
 		c.Seconds = &seconds
 	}
 	if g.o.Price != nil {
@@ -100,6 +108,34 @@ func (g *Grader) previewCost(ctx context.Context, project assay.ProjectID, j ass
 		c.priced(*c.Price, typical, *calls)
 	}
 	return &c.CostPreview, nil
+}
+
+// limitsOf are those that a person set for a model.
+func (g *Grader) limitsOf(ctx context.Context, key assay.ModelKey) (assay.Limits, error) {
+	models, err := g.o.Store.Models().List(ctx)
+	for _, m := range models {
+		if m.ModelKey == key {
+			return m.Settings.Limits, err
+		}
+	}
+	return assay.Limits{}, err
+}
+
+// takes is how many seconds calls take together at a pace, and whether limits make it longer.
+func takes(pace store.Typical, calls, input int64, concurrency int, l assay.Limits) (seconds float64, limited bool) {
+	n := float64(calls)
+	took := func(inFlight int) float64 { return pace.Seconds * math.Ceil(n/float64(inFlight)) }
+	alone := took(concurrency)
+	if seconds = alone; l.Concurrency > 0 {
+		seconds = took(min(concurrency, l.Concurrency))
+	}
+	if l.RequestsPerMinute > 0 {
+		seconds = max(seconds, 60*n/l.RequestsPerMinute)
+	}
+	if l.TokensPerMinute > 0 {
+		seconds = max(seconds, 60*(float64(input)+pace.Output*n)/l.TokensPerMinute)
+	}
+	return seconds, seconds > alone
 }
 
 // counted is what some prompts would take, added up.
@@ -113,7 +149,7 @@ type counted struct {
 // priced says what all calls together would cost at a price that holds for each of them.
 func (c *counted) priced(p assay.Price, typical store.Typical, calls int64) {
 	p.UpTo = 0 // no call is as long as their sum
-	c.Least = p.Cost(assay.Usage{Known: true, Input: c.Input})
+	c.Least = least(p, c.Input)
 	if c.Output > 0 {
 		most := p.Worst(c.most, c.Output)
 		c.Most = &most
@@ -121,6 +157,15 @@ func (c *counted) priced(p assay.Price, typical store.Typical, calls int64) {
 	if typical.N > 0 {
 		c.Expected = p.Cost(assay.Usage{Known: true, Input: c.Input, Output: int64(typical.Output * float64(calls))})
 	}
+}
+
+// least is what prompts cost at least, whatever of them a cache holds.
+func least(p assay.Price, input int64) *assay.USD {
+	plain := *p.Cost(assay.Usage{Known: true, Input: input})
+	cached := *p.Cost(assay.Usage{Known: true, Input: input, Cached: input})
+	written := *p.Cost(assay.Usage{Known: true, Input: input, CacheWrite: input})
+	low := min(plain, cached, written)
+	return &low
 }
 
 // callsFor is how many calls an item takes whose first is d: a judge of turns asks about some at a time.

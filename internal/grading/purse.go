@@ -151,9 +151,8 @@ func (p *purse) load(ctx context.Context, s store.Store, project assay.ProjectID
 
 // monthOf is the calendar month of t in zone. Its ends are in UTC, so that equal spans are ==.
 func monthOf(t time.Time, zone *time.Location) span {
-	y, m, _ := t.In(zone).Date()
-	from := time.Date(y, m, 1, 0, 0, 0, 0, zone)
-	return span{from.UTC(), from.AddDate(0, 1, 0).UTC()}
+	from, to := assay.MonthOf(t, zone)
+	return span{from.UTC(), to.UTC()}
 }
 
 // purses are those of the projects whose runs this process drives.

@@ -23,22 +23,26 @@ type waiting struct {
 // by page, those that wait for a time, and suspects that must run alone, which come last.
 type queue struct {
 	source   func(after int64, limit int) ([]assay.Item, error)
-	lanes    []lane // of ready items, by judge
+	lanes    []lane // of ready items, by judge: one for each, or what is not read yet is not known to be of any
 	ready    int    // items in all lanes
 	after    int64
 	read     bool // source has no more
+	pages    int  // that were read since reopen
 	later    later
 	suspects []waiting
 }
 
 // lane holds the ready items of one judge, in the order in which they go: those that were put back, those
 // that have waited for a time or are half answered, those that were read. A closed one gives none: its
-// model takes no call just now, or a budget has no room for one.
+// model takes no call just now, or a budget has no room for one. While others go on it fills up; what it
+// has no room for is left in its rows, and read when it runs out.
 type lane struct {
 	back   []waiting // last in, first out
 	ripe   []waiting
 	items  []waiting
 	closed bool
+	behind bool // it had no room: of its items beyond after none is in the queue
+	after  int64
 }
 
 func (l *lane) first() (w *waiting, ok bool) {
@@ -64,27 +68,60 @@ func (l *lane) drop() {
 	}
 }
 
-// ahead is how many ready items may be held back by closed lanes while others go on.
-const ahead = 4 * page
+const (
+	ahead       = 4 * page // items of a lane that are in memory
+	pagesAtOnce = 8        // between two calls of reopen: a loop that reads does nothing else
+)
 
-// next takes an item that may run now, of a judge whose lane is open.
+// next takes an item that may run now, of a judge whose lane is open. When it gives none and the queue is
+// paused, reopen and try again.
 func (q *queue) next(now time.Time) (waiting, bool, error) {
 	q.ripen(now)
-	for {
-		if l := q.open(); l != nil {
-			first, _ := l.first()
-			w := *first
-			l.drop()
-			q.ready--
-			return w, true, nil
+	for q.unread() && q.pages < pagesAtOnce {
+		judge, starved := q.starved()
+		if !starved && q.open() != nil {
+			break
 		}
-		if q.read || q.ready >= ahead || q.shut() {
-			return waiting{}, false, nil
+		q.pages++
+		var err error
+		if starved {
+			err = q.catchUp(judge, now)
+		} else {
+			err = q.readPage(now)
 		}
-		if err := q.readPage(now); err != nil {
+		if err != nil {
 			return waiting{}, false, err
 		}
 	}
+	l := q.open()
+	if l == nil {
+		return waiting{}, false, nil
+	}
+	first, _ := l.first()
+	w := *first
+	l.drop()
+	q.ready--
+	return w, true, nil
+}
+
+// unread says that there may be more for an open lane than is in the queue.
+func (q *queue) unread() bool {
+	_, starved := q.starved()
+	return starved || !q.read && !q.shut()
+}
+
+// paused says that next read as much as it may at once, and there is more.
+func (q *queue) paused() bool { return q.pages >= pagesAtOnce && q.unread() }
+
+// starved is an open lane that has nothing left and is behind.
+func (q *queue) starved() (judge int, ok bool) {
+	for i := range q.lanes {
+		l := &q.lanes[i]
+		if _, full := l.first(); l.behind && !l.closed && !full {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // ripen files the items whose time has come.
@@ -95,10 +132,19 @@ func (q *queue) ripen(now time.Time) {
 			q.suspect(w)
 			continue
 		}
-		l := q.lane(w.item.Judge)
-		l.ripe = append(l.ripe, w)
-		q.ready++
+		q.line(w, true)
 	}
+}
+
+// line lets an item that is ready wait for its turn, with those that were begun or behind all.
+func (q *queue) line(w waiting, begun bool) {
+	l := q.lane(w.item.Judge)
+	if begun {
+		l.ripe = append(l.ripe, w)
+	} else {
+		l.items = append(l.items, w)
+	}
+	q.ready++
 }
 
 func (q *queue) readPage(now time.Time) error {
@@ -108,9 +154,33 @@ func (q *queue) readPage(now time.Time) error {
 	}
 	q.read = len(items) < page
 	for _, it := range items {
-		q.after = it.Seq
-		q.put(waiting{item: it, recall: it.Attempts > 0}, now)
+		l := q.lane(it.Judge)
+		if !l.behind && len(l.items) >= ahead {
+			l.behind, l.after = true, q.after
+		}
+		if q.after = it.Seq; !l.behind {
+			q.put(waiting{item: it, recall: it.Attempts > 0}, now)
+		}
 	}
+	return nil
+}
+
+// catchUp reads a page of what a lane had no room for.
+func (q *queue) catchUp(judge int, now time.Time) error {
+	l := q.lane(judge)
+	items, err := q.source(l.after, page)
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		if it.Seq > q.after {
+			break
+		}
+		if l.after = it.Seq; it.Judge == judge {
+			q.put(waiting{item: it, recall: it.Attempts > 0}, now)
+		}
+	}
+	l.behind = len(items) == page && items[page-1].Seq < q.after
 	return nil
 }
 
@@ -121,14 +191,8 @@ func (q *queue) put(w waiting, now time.Time) {
 		heap.Push(&q.later, w)
 	case w.item.Crashes >= assay.CrashesAlone:
 		q.suspect(w)
-	case len(w.answered) > 0:
-		l := q.lane(w.item.Judge)
-		l.ripe = append(l.ripe, w)
-		q.ready++
 	default:
-		l := q.lane(w.item.Judge)
-		l.items = append(l.items, w)
-		q.ready++
+		q.line(w, len(w.answered) > 0)
 	}
 }
 
@@ -178,6 +242,7 @@ func (q *queue) shut() bool {
 // close and reopen say whether a judge's items may run.
 func (q *queue) close(judge int) { q.lane(judge).closed = true }
 func (q *queue) reopen() {
+	q.pages = 0
 	for i := range q.lanes {
 		q.lanes[i].closed = false
 	}
@@ -205,7 +270,7 @@ func (q *queue) nextAlone() (waiting, bool) {
 
 // onlyAlone says that suspects are all that could run now.
 func (q *queue) onlyAlone(now time.Time) bool {
-	return q.read && q.ready == 0 && q.suspected() && (len(q.later) == 0 || q.later[0].at().After(now))
+	return q.known() && q.ready == 0 && q.suspected() && (len(q.later) == 0 || q.later[0].at().After(now))
 }
 
 // suspected says that a suspect of an open lane waits to run alone.
@@ -214,7 +279,12 @@ func (q *queue) suspected() bool {
 }
 
 func (q *queue) empty() bool {
-	return q.read && q.ready == 0 && len(q.later) == 0 && len(q.suspects) == 0
+	return q.known() && q.ready == 0 && len(q.later) == 0 && len(q.suspects) == 0
+}
+
+// known says that all that is pending is in the queue.
+func (q *queue) known() bool {
+	return q.read && !slices.ContainsFunc(q.lanes, func(l lane) bool { return l.behind })
 }
 
 // due is when the next item of an open lane may run: the zero time is now.
@@ -231,7 +301,7 @@ func (q *queue) due() (time.Time, bool) {
 // soon says that an item of an open lane may run before t by what the queue knows.
 func (q *queue) soon(t time.Time) bool {
 	at, ok := q.wakes()
-	return q.open() != nil || q.suspected() || ok && at.Before(t)
+	return q.open() != nil || q.unread() || q.suspected() || ok && at.Before(t)
 }
 
 // wakes is the first time that an item of an open lane waits for.
@@ -263,9 +333,9 @@ func (l *later) Pop() any {
 // restart reads the pending rows again from the first.
 func (q *queue) restart() {
 	closed := q.lanes
-	*q = queue{source: q.source}
+	*q = queue{source: q.source, lanes: make([]lane, len(closed))}
 	for i := range closed {
-		q.lane(i).closed = closed[i].closed
+		q.lanes[i].closed = closed[i].closed
 	}
 }
 

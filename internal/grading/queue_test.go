@@ -2,6 +2,7 @@ package grading
 
 import (
 	"slices"
+	"sort"
 	"testing"
 	"time"
 
@@ -109,5 +110,85 @@ func TestAClosedLaneGivesNothing(t *testing.T) {
 	q.reopen()
 	if got := order(t, q, soon); !slices.Equal(got, []int64{2, 1}) || !q.onlyAlone(soon) {
 		t.Errorf("%v", got)
+	}
+}
+
+// A judge whose lane is closed holds no other, however many items wait in it: what its lane has no room
+// for is read when it is open again. Nothing is given twice or left out, and memory stays bounded.
+func TestAClosedLaneHoldsNoOther(t *testing.T) {
+	const sessions = 2*ahead + 7
+	soon := noon.Add(time.Second)
+	var items []assay.Item
+	for i := range int64(sessions) {
+		items = append(items, assay.Item{Seq: 2*i + 1, Judge: 0}, assay.Item{Seq: 2*i + 2, Judge: 1})
+	}
+	items[2*(ahead+5)].NotBefore = &soon
+	items[2*(ahead+9)].Crashes = assay.CrashesAlone
+	q := &queue{lanes: make([]lane, 2), source: rows(items)}
+	drain := func(closed ...int) (seqs []int64) {
+		for {
+			q.reopen()
+			for _, judge := range closed {
+				q.close(judge)
+			}
+			got := order(t, q, noon)
+			if seqs = append(seqs, got...); len(got) == 0 && !q.paused() {
+				return seqs
+			}
+			if n := len(q.lanes[0].items); n > ahead {
+				t.Fatalf("%d items of a closed lane are in memory", n)
+			}
+		}
+	}
+	every := func(first int64, but ...int64) (seqs []int64) {
+		for seq := first; seq <= 2*sessions; seq += 2 {
+			if !slices.Contains(but, seq) {
+				seqs = append(seqs, seq)
+			}
+		}
+		return seqs
+	}
+	if got := drain(0); !slices.Equal(got, every(2)) {
+		t.Errorf("beside a closed lane %d of %d came", len(got), sessions)
+	}
+	if q.empty() || q.onlyAlone(noon) || q.soon(soon) {
+		t.Error("the open lane is done, and the closed one not")
+	}
+	waits, suspect := items[2*(ahead+5)].Seq, items[2*(ahead+9)].Seq
+	if got := drain(); !slices.Equal(got, every(1, waits, suspect)) {
+		t.Errorf("of the lane that was closed %d of %d came", len(got), sessions)
+	}
+	if got := order(t, q, soon); !slices.Equal(got, []int64{waits}) || !q.onlyAlone(soon) {
+		t.Errorf("at last: %v", got)
+	}
+	if w, ok := q.nextAlone(); !ok || w.item.Seq != suspect || !q.empty() {
+		t.Errorf("alone: %d", w.item.Seq)
+	}
+}
+
+// What is pending may begin with pages of one judge alone, after the others went ahead.
+func TestAClosedLaneIsReadPast(t *testing.T) {
+	var items []assay.Item
+	for i := range int64(page + 1) {
+		items = append(items, assay.Item{Seq: i + 1})
+	}
+	items[page].Judge = 1
+	q := &queue{lanes: make([]lane, 2), source: rows(items)}
+	if w, ok, err := q.next(noon); !ok || err != nil {
+		t.Fatal(err)
+	} else {
+		q.putBack(w)
+	}
+	q.close(0)
+	if got := order(t, q, noon); !slices.Equal(got, []int64{page + 1}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// rows are items in the order of their numbers, as a store gives them.
+func rows(items []assay.Item) func(int64, int) ([]assay.Item, error) {
+	return func(after int64, limit int) ([]assay.Item, error) {
+		from := sort.Search(len(items), func(i int) bool { return items[i].Seq > after })
+		return items[from:min(from+limit, len(items))], nil
 	}
 }

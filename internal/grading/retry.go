@@ -41,16 +41,15 @@ func (g *Grader) leftOf(ctx context.Context, of assay.Run) (*assay.USD, error) {
 	if err != nil {
 		return nil, err
 	}
-	left := *of.Budget
+	var spent assay.Spend
 	for _, id := range append(family, of.ID) {
 		spend, err := g.o.Store.Items().Spend(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		left -= spend.Cost + spend.Held
+		spent = spent.Add(spend)
 	}
-	left = max(0, left)
-	return &left, nil
+	return spent.Left(of.Budget), nil
 }
 
 // retriesOf are the runs that retry a run, or retry one of those. All came after it.

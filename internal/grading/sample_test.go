@@ -34,8 +34,8 @@ func TestSameSampleEverywhere(t *testing.T) {
 	const sessions = 120
 	var first []string
 	seed := "autumn"
-	onEach(t, func(t *testing.T, s store.Store) {
-		w := newWorld(t, s, 0)
+	inTurn(t, func(t *testing.T, open func() store.Store) {
+		w := newWorld(t, open(), 0)
 		order := rand.Perm(sessions)
 		for _, i := range order {
 			w.put(i, i+1, "x")

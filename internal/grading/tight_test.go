@@ -156,7 +156,6 @@ func TestABudgetSetLaterHoldsWhatHasNoPrice(t *testing.T) {
 func TestARaisedBudgetDoesNotWaitForACall(t *testing.T) {
 	for name, budget := range map[string]*assay.USD{"raised": ptr(assay.Dollar), "removed": nil} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			inBubble(t, func(t *testing.T, s store.Store) {
 				w := newWorld(t, s, 8)
 				p := tenth()

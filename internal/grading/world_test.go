@@ -19,23 +19,34 @@ import (
 	"assay/internal/store/sqlite"
 )
 
-// onEach runs a test on every database.
+// onEach runs a test on every database, at the same time: most tests wait more than they work.
 func onEach(t *testing.T, f func(t *testing.T, s store.Store)) {
-	t.Run("sqlite", func(t *testing.T) {
-		s, err := sqlite.Open(t.Context(), t.TempDir())
+	inTurn(t, func(t *testing.T, open func() store.Store) {
+		t.Parallel()
+		f(t, open())
+	})
+}
+
+// inTurn runs a test on one database after the other.
+func inTurn(t *testing.T, f func(t *testing.T, open func() store.Store)) {
+	opened := func(t *testing.T, s store.Store, err error) store.Store {
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
-		f(t, s)
+		return s
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		f(t, func() store.Store {
+			s, err := sqlite.Open(t.Context(), t.TempDir())
+			return opened(t, s, err)
+		})
 	})
 	t.Run("postgres", func(t *testing.T) {
-		s, err := postgres.Open(t.Context(), pgtest.Database(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-		f(t, s)
+		f(t, func() store.Store {
+			s, err := postgres.Open(t.Context(), pgtest.Database(t))
+			return opened(t, s, err)
+		})
 	})
 }
 
@@ -118,7 +129,7 @@ func (w *world) put(from, to int, text string) {
 // drive runs a dispatcher until the returned function is called, which stops it gracefully.
 func (w *world) drive() (stop func()) {
 	return w.dispatch(local.New(local.Options{
-		Store: w.store, Now: utcNow, Poll: 20 * time.Millisecond,
+		Store: w.store, Now: utcNow, Poll: 20 * time.Millisecond, ErrorPause: 100 * time.Millisecond,
 		Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: w.grader, assay.RunSingle: w.grader},
 	}))
 }

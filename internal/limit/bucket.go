@@ -17,9 +17,9 @@ type bucket struct {
 	at    time.Time
 }
 
-// advance fills the bucket up to now; nothing comes in before held.
-func (b *bucket) advance(now, held time.Time) {
-	from := later(b.at, held)
+// advance fills the bucket up to now; nothing comes in before quiet ends.
+func (b *bucket) advance(now, quiet time.Time) {
+	from := later(b.at, quiet)
 	b.at = later(b.at, now)
 	if dt := now.Sub(from); dt > 0 && b.rate > 0 {
 		b.level = min(b.level+b.rate*dt.Seconds(), b.rate*slack.Seconds())

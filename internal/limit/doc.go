@@ -11,7 +11,7 @@
 // A call leaves when all of these allow it, asked in this order:
 //
 //	breaker   the provider is thought to be up
-//	hold      what Retry-After, or a header that says that nothing remains, asked for has passed
+//	quiet     what Retry-After, or a header that says that nothing remains, asked for has passed
 //	window    calls in flight: as a person set, and as learned
 //	requests  a bucket filled at the least of what a person set, the provider told and 429s taught
 //	tokens    a bucket filled at the least of what a person set and the provider told

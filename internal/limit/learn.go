@@ -10,7 +10,7 @@ const (
 	sureCalls   = 5        // from which a rate can be told
 	sureRefused = 3        // from which it surely was too high
 	soon        = 3 * time.Second
-	workBounds  = 10 * time.Second       // nobody was held back for so long
+	workBounds  = 10 * time.Second       // nobody was kept waiting for so long
 	rampEvery   = 250 * time.Millisecond // the window does not double faster
 	lookedBack  = 20                     // calls that a rate is measured over
 	// Slots that a rate is measured over: at least shortest where the last episode is near, else shortRate,
@@ -41,7 +41,7 @@ func (l *Limiter) learn(t *ticket, o Outcome, now time.Time) {
 			l.shrink(t, now)
 		}
 		if o.RetryAfter > 0 {
-			l.hold(now, now.Add(o.RetryAfter), ReasonRetryAfter)
+			l.silence(now, now.Add(o.RetryAfter), ReasonRetryAfter)
 			l.rate.dear(now, o.RetryAfter)
 		}
 	}
@@ -127,7 +127,7 @@ func (l *Limiter) again(now time.Time) bool {
 	if l.episodes == 0 {
 		return false
 	}
-	over := later(l.history.began.Add(time.Duration(l.cut.slot)*slotWidth), l.held)
+	over := later(l.history.began.Add(time.Duration(l.cut.slot)*slotWidth), l.quiet)
 	recent := max(soon, 2*l.news)
 	if rate := l.requests.rate; rate > 0 {
 		recent = max(recent, time.Duration(10/rate*float64(time.Second)))

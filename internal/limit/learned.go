@@ -36,7 +36,7 @@ type learned struct {
 	sure    bool    // the ceiling was met from below
 }
 
-// grow raises the bound for a time in which it was what held calls back.
+// grow raises the bound for a time in which it was what kept calls back.
 func (b *learned) grow(now time.Time, dt float64, pressed bool, most float64) {
 	if b.value <= 0 {
 		return

@@ -10,7 +10,7 @@ const (
 	windowFirst = 10                     // calls in flight before anything is known
 	lookAgain   = 100 * time.Millisecond // where no time is known: nobody waits on a signal alone
 	growEvery   = 10 * time.Millisecond
-	mostHold    = 24 * time.Hour // a provider that asks for more is asked again
+	mostQuiet   = 24 * time.Hour // a provider that asks for more is asked again
 	unbounded   = math.MaxInt
 )
 
@@ -30,9 +30,9 @@ type Limiter struct {
 	breaker  breaker
 	grown    time.Time
 
-	held     time.Time // no call leaves before
-	heldFrom time.Time
-	heldWhy  Reason
+	quiet     time.Time // no call leaves before
+	quietFrom time.Time
+	quietWhy  Reason
 
 	inFlight int
 	weight   int64
@@ -46,8 +46,8 @@ type Limiter struct {
 	news     time.Duration // how long the last refusal took to be heard of
 	ramp     float64
 	rampAt   time.Time
-	pressedR time.Time // a call was last held back by the rate
-	pressedW time.Time // by the window
+	pressedR time.Time // the rate last kept a call waiting
+	pressedW time.Time // the window did
 
 	turns    // fairness
 	granted  int64
@@ -134,15 +134,15 @@ func (l *Limiter) window() int {
 
 // advance brings everything that changes by time up to now.
 func (l *Limiter) advance(now time.Time) {
-	l.requests.advance(now, l.held)
-	l.tokens.advance(now, l.held)
-	l.history.roll(now, l.heldFrom, l.held)
+	l.requests.advance(now, l.quiet)
+	l.tokens.advance(now, l.quiet)
+	l.history.roll(now, l.quietFrom, l.quiet)
 	dt := now.Sub(l.grown)
 	if dt < growEvery {
 		return
 	}
 	l.grown = now
-	if now.Before(l.held) || l.breaker.state != Closed {
+	if now.Before(l.quiet) || l.breaker.state != Closed {
 		return
 	}
 	seconds := min(dt, time.Second).Seconds()
@@ -166,7 +166,7 @@ func (l *Limiter) wakeFree() {
 	}
 }
 
-// pressure is how long after a refusal the rate is thought to be what holds calls back.
+// pressure is how long after a refusal the rate is thought to be what keeps calls waiting.
 func (l *Limiter) pressure() time.Duration {
 	if l.requests.rate <= 0 {
 		return 0
@@ -180,8 +180,8 @@ func (l *Limiter) refuse(s *Share, weight float64, now time.Time) (time.Time, Re
 	if at, why := l.breaker.refuse(now); why != ReasonNone {
 		return at, why
 	}
-	if now.Before(l.held) {
-		return l.held, l.heldWhy
+	if now.Before(l.quiet) {
+		return l.quiet, l.quietWhy
 	}
 	slots := l.window() - l.inFlight
 	if slots <= 0 {
@@ -224,15 +224,15 @@ func (l *Limiter) grant(s *Share, tokens int64, now time.Time) Permit {
 	return Permit{l, t, t.use}
 }
 
-// hold lets no call leave until at.
-func (l *Limiter) hold(now, at time.Time, why Reason) {
-	if at = earlier(at, now.Add(mostHold)); !at.After(l.held) {
+// silence lets no call leave until at.
+func (l *Limiter) silence(now, at time.Time, why Reason) {
+	if at = earlier(at, now.Add(mostQuiet)); !at.After(l.quiet) {
 		return
 	}
-	if !now.Before(l.held) {
-		l.heldFrom = now
+	if !now.Before(l.quiet) {
+		l.quietFrom = now
 	}
-	l.held, l.heldWhy = at, why
+	l.quiet, l.quietWhy = at, why
 	l.requests.level, l.tokens.level = min(l.requests.level, 0), min(l.tokens.level, 0)
 }
 

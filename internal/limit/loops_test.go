@@ -149,7 +149,7 @@ func TestConcurrentUse(t *testing.T) {
 					p.Cancel()
 				default:
 					p.Weigh(20)
-					p.Held()
+					p.Quiet()
 					p.Done(Outcome{Kind: Answered, Tokens: 15})
 				}
 				if i%500 == 0 {

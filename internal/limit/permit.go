@@ -63,9 +63,9 @@ func (p Permit) reweigh(tokens int64) {
 	p.t.tokens = tokens
 }
 
-// Held says that the provider has asked for silence, or the breaker has opened, since the permit was
-// given, and until when. A call that has not left then should wait until then, or be cancelled.
-func (p Permit) Held() (until time.Time, held bool) {
+// Quiet says that the limiter has become quiet, or the breaker has opened, since the permit was given, and
+// until when. A call that has not left then should wait until then, or be cancelled.
+func (p Permit) Quiet() (until time.Time, quiet bool) {
 	if !p.lock() {
 		return time.Time{}, false
 	}
@@ -74,7 +74,7 @@ func (p Permit) Held() (until time.Time, held bool) {
 	if l.breaker.state == Open && now.Before(l.breaker.probeAt) {
 		return l.breaker.probeAt, true
 	}
-	return l.held, now.Before(l.held)
+	return l.quiet, now.Before(l.quiet)
 }
 
 // Cancel gives everything back: the call never left.

@@ -10,7 +10,7 @@ func (l *Limiter) Retry() {
 	defer l.mu.Unlock()
 	now := l.now()
 	l.advance(now)
-	l.held = time.Time{}
+	l.quiet = time.Time{}
 	if l.requests.rate == l.rate.value {
 		l.requests.level = max(l.requests.level, 0)
 	}

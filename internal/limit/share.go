@@ -17,7 +17,7 @@ type Share struct {
 	waits   bool // was refused, and is in the limiter's list of the hungry
 	at      time.Time
 	why     Reason
-	since   time.Time // when another was first held back for its sake; zero: nobody is
+	since   time.Time // when another first had to wait for its sake; zero: nobody is
 	patient time.Duration
 }
 
@@ -53,7 +53,7 @@ func (s *Share) Idle() {
 // C has an element when something has changed since the last refusal: try again.
 func (s *Share) C() <-chan struct{} { return s.c }
 
-// Wait says, after a refusal, when trying again makes sense at the latest, and what holds the call back.
+// Wait says, after a refusal, when trying again makes sense at the latest, and why.
 func (s *Share) Wait() (at time.Time, why Reason) {
 	s.l.mu.Lock()
 	defer s.l.mu.Unlock()

@@ -21,8 +21,8 @@ type State struct {
 	Tokens           int64 // expected of the calls in flight
 	Shares           int
 	Waiting          int // shares that were refused and have not come back
-	HeldUntil        time.Time
-	HeldWhy          Reason
+	QuietUntil       time.Time
+	QuietWhy         Reason
 	Breaker          BreakerState
 	Cause            Kind // of the breaker not being closed
 	Message          string
@@ -53,8 +53,8 @@ func (l *Limiter) State() State {
 	if w := l.window(); w != unbounded {
 		s.Window = w
 	}
-	if now.Before(l.held) {
-		s.HeldUntil, s.HeldWhy = l.held, l.heldWhy
+	if now.Before(l.quiet) {
+		s.QuietUntil, s.QuietWhy = l.quiet, l.quietWhy
 	}
 	return s
 }

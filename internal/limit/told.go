@@ -44,7 +44,7 @@ func (l *Limiter) mean() float64 {
 	return max(float64(l.weight)/float64(max(l.inFlight, 1)), 1)
 }
 
-// remaining holds calls when nothing remains: until the reset, or of a bucket that fills up all the
+// remaining makes the limiter quiet when nothing remains: until the reset, or of a bucket that fills up all the
 // time, until it has filled up by one call.
 func (l *Limiter) remaining(left *float64, limit float64, reset, window time.Duration, weight float64, refill *bool, now time.Time) {
 	if left == nil || reset <= 0 {
@@ -60,5 +60,5 @@ func (l *Limiter) remaining(left *float64, limit float64, reset, window time.Dur
 	if *refill && limit > 0 {
 		reset = time.Duration(min(weight/limit, 1) * float64(reset))
 	}
-	l.hold(now, now.Add(reset), ReasonRemaining)
+	l.silence(now, now.Add(reset), ReasonRemaining)
 }

@@ -167,7 +167,7 @@ func TestReachingDefinitionsAreForTheSocket(t *testing.T) {
 		"a key's command": "  api_key_command: [cat, /etc/passwd]\n",
 		"a CA file":       "  ca_file: /etc/passwd\n",
 	} {
-		source := api.JudgeSource{Source: "name: ok\nkind: llm\ncriteria:\n  - {name: ok, type: boolean}\nllm:\n  base_url: http://127.0.0.1:1/v1\n  model: m\n" + block}
+		source := api.JudgeSource{Source: "name: ok\nkind: llm\ncriteria:\n  - {name: ok, type: boolean, question: 'Is it ok?'}\nllm:\n  base_url: http://127.0.0.1:1/v1\n  model: m\n" + block}
 		if _, _, err := j.compile(source, false); assay.CodeOf(err) != assay.CodeForbidden {
 			t.Errorf("%s over the network: %v", name, err)
 		}

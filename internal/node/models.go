@@ -119,7 +119,7 @@ func limiterView(s limit.State) api.Limiter {
 	v := api.Limiter{
 		InFlight: s.InFlight, Window: s.Window, RequestsPerMinute: 60 * s.RequestsPerSecond, TokensPerMinute: 60 * s.TokensPerSecond,
 		LearnedPerMinute: 60 * s.LearnedPerSecond, ToldPerMinute: 60 * s.ToldPerSecond, Runs: s.Shares, Waiting: s.Waiting,
-		HeldUntil: known(s.HeldUntil), HeldWhy: string(s.HeldWhy), Breaker: string(s.Breaker), Granted: s.Granted, Limited: s.Limited,
+		QuietUntil: known(s.QuietUntil), QuietWhy: string(s.QuietWhy), Breaker: string(s.Breaker), Granted: s.Granted, Limited: s.Limited,
 	}
 	if s.Breaker != limit.Closed {
 		v.Cause, v.Message, v.Since, v.ProbeAt = s.Cause.String(), s.Message, known(s.Since), known(s.ProbeAt)

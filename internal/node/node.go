@@ -45,6 +45,7 @@ type Node struct {
 	socket string
 	store  store.Store
 	since  time.Time
+	found  []assay.Run // that nobody drove when this process began to own
 
 	models *models
 	limits *limit.Registry
@@ -88,7 +89,10 @@ func open(ctx context.Context, cfg Config, path string, st store.Store, own stor
 	var s *socket
 	if own != nil {
 		var err error
-		if s, err = n.takeOver(ctx); err != nil {
+		if n.found, err = n.Waiting(ctx); err == nil {
+			s, err = n.takeOver(ctx)
+		}
+		if err != nil {
 			own.Release()
 			n.local.Close()
 			n.watch.Close()
@@ -115,6 +119,9 @@ func (n *Node) Waiting(ctx context.Context) ([]assay.Run, error) {
 	}
 	return slices.DeleteFunc(runs, func(r assay.Run) bool { return r.State != assay.RunQueued && r.State != assay.RunRunning }), nil
 }
+
+// Found lists the runs that waited for a process that drives when this one began to own.
+func (n *Node) Found() []assay.Run { return n.found }
 
 // Owns says whether this process holds the lock at the moment.
 func (n *Node) Owns() bool { return n.owning.Load() }

@@ -84,7 +84,7 @@ func spend(f facts) (s Spend) {
 	for _, r := range f.spend {
 		all = all.Add(r)
 	}
-	s = Spend{Attempts: all.Attempts, Lost: all.Unknown, Late: all.Late, Usage: all.Usage, Known: all.Cost, Held: all.Held, HeldN: all.HeldN, Unpriced: all.Unpriced}
+	s = Spend{Attempts: all.Attempts, Lost: all.Unknown, Late: all.Late, Usage: all.Usage, Known: all.Cost, Held: all.Held, HeldN: all.HeldN, Unpriced: all.Unpriced, Unmetered: all.Unmetered}
 	if head := f.chain[0]; head.Budget != nil {
 		s.Budget, s.Left = head.Budget, f.spend[0].Left(head.Budget)
 	}

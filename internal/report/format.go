@@ -75,11 +75,19 @@ var absences = map[stats.Absence]string{
 }
 
 // levelText is the level or the reason that there is none.
-func levelText(kind MeasureKind, e Estimate) string {
+func (t *text) levelText(kind MeasureKind, e Estimate) string {
 	if e.Level == nil {
-		return "absent: " + absences[e.Absent]
+		return t.absent(e.Absent)
 	}
 	return valueText(kind, *e.Level)
+}
+
+// absent says why there is no number: in a run under way what is not graded may be graded still.
+func (t *text) absent(why stats.Absence) string {
+	if t.unfinished != "" && why != stats.NothingInDomain && why != stats.Unbounded {
+		return t.unfinished
+	}
+	return "absent: " + absences[why]
 }
 
 func valueText(kind MeasureKind, x float64) string {

@@ -17,7 +17,7 @@ func NoiseText(w io.Writer, r Report, width int) error {
 	if width <= 0 {
 		width = 100
 	}
-	t := &text{w: bufio.NewWriter(w), width: width}
+	t := &text{w: bufio.NewWriter(w), width: width, unfinished: unfinished(r)}
 	for _, j := range r.Judges {
 		t.line("")
 		t.judgeLine(j)
@@ -62,7 +62,7 @@ func (t *text) noise(j Judge) {
 	}
 	seen := map[stats.Merge]bool{}
 	for _, k := range asked {
-		if left := leftOut(k.Noise); left != "" {
+		if left := t.leftOut(k.Noise); left != "" {
 			t.wrapped("  ", k.Name+": "+left)
 		}
 		for _, m := range k.Noise.Merged {
@@ -119,10 +119,10 @@ func spreadText(k Criterion) string {
 }
 
 // leftOut says why there is no number, and what is not in it.
-func leftOut(n *Noise) string {
+func (t *text) leftOut(n *Noise) string {
 	var parts []string
 	if n.Absent != stats.Defined {
-		parts = append(parts, "absent: "+absences[n.Absent])
+		parts = append(parts, t.absent(n.Absent))
 	}
 	if n.Single > 0 {
 		parts = append(parts, plural(n.Single, "session")+" with one answer only")

@@ -156,15 +156,16 @@ type Estimate struct {
 // Spend sums attempts over the chain. Cost is null while it is not known: what was spent lies between
 // Known and Known + Held where Unpriced is 0, and else nobody knows.
 type Spend struct {
-	Attempts int64       `json:"attempts"`
-	Lost     int64       `json:"lost"` // cut by a crash
-	Late     int64       `json:"late"`
-	Usage    assay.Usage `json:"usage"`
-	Cost     *assay.USD  `json:"cost_usd" nullable:"true"`
-	Known    assay.USD   `json:"known_cost_usd"`
-	Held     assay.USD   `json:"held_usd"`                  // at most, of attempts whose cost is not known
-	HeldN    int64       `json:"held_attempts"`             // how many those are
-	Unpriced int64       `json:"unpriced_attempts"`         // attempts of which nobody knows what they cost
-	Budget   *assay.USD  `json:"budget_usd,omitempty"`      // of the newest run of the chain
-	Left     *assay.USD  `json:"budget_left_usd,omitempty"` // likewise
+	Attempts  int64       `json:"attempts"`
+	Lost      int64       `json:"lost"` // cut by a crash
+	Late      int64       `json:"late"`
+	Usage     assay.Usage `json:"usage"`
+	Cost      *assay.USD  `json:"cost_usd" nullable:"true"`
+	Known     assay.USD   `json:"known_cost_usd"`
+	Held      assay.USD   `json:"held_usd"`                  // at most, of attempts whose cost is not known
+	HeldN     int64       `json:"held_attempts"`             // how many those are
+	Unpriced  int64       `json:"unpriced_attempts"`         // attempts of which nobody knows what they cost
+	Unmetered int64       `json:"unmetered_attempts"`        // calls to models that told no usage: their tokens are not in it
+	Budget    *assay.USD  `json:"budget_usd,omitempty"`      // of the newest run of the chain
+	Left      *assay.USD  `json:"budget_left_usd,omitempty"` // likewise
 }

@@ -266,3 +266,51 @@ func TestSpendOfAReport(t *testing.T) {
 		}
 	}
 }
+
+func TestTokensOfAReportSayWhatIsNotInThem(t *testing.T) {
+	f := finished()
+	f.spend = []assay.Spend{{Attempts: 3, Unmetered: 2, Usage: assay.Usage{Known: true, Input: 6248}}}
+	var b strings.Builder
+	if err := Text(&b, compose(f), 0); err != nil || !strings.Contains(b.String(), "tokens      6,248 in, 0 out + unknown for 2 calls\n") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// A retry's report adds up the spend of the chain, and a budget is of one run: both say of what they speak.
+func TestARetrysSpendIsOfTheChain(t *testing.T) {
+	f := finished()
+	first := f.chain[0]
+	first.ID = 1
+	f.chain[0].ID, f.chain[0].RetryOf = 2, 1
+	f.chain, f.spend = append(f.chain, first), append(f.spend, assay.Spend{Attempts: 4, Cost: assay.Dollar})
+	var b strings.Builder
+	if err := Text(&b, compose(f), 100); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nSpend of r2 and what it retries (r1)\n", "\n  budget      of r2 alone: USD 20.00, "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
+
+func TestATimeInAZoneThatIsNotKnownSaysSo(t *testing.T) {
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	for zone, want := range map[string]string{
+		"UTC": "2026-03-02 09:00 UTC", "Europe/Berlin": "2026-03-02 10:00 CET", "Mars/Olympus": "2026-03-02 09:00 UTC (zone Mars/Olympus is not known here)",
+	} {
+		if got := inZone(at, zone); got != want {
+			t.Errorf("%s: %q, want %q", zone, got, want)
+		}
+	}
+}
+
+// A run that is not planned has no numbers, and no reason to look for them.
+func TestARunThatHasNotBegunSaysSo(t *testing.T) {
+	f := running()
+	f.covers, f.strata, f.tally, f.estimate = Covers{}, nil, nil, nil
+	var b strings.Builder
+	if err := Text(&b, compose(f), 100); err != nil || !strings.Contains(b.String(), "not planned yet") || strings.Contains(b.String(), "absent") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}

@@ -34,8 +34,11 @@ func (t *text) judge(j Judge) {
 
 func (t *text) judgeLine(j Judge) {
 	coverage := "absent"
-	if j.Coverage != nil {
+	switch {
+	case j.Coverage != nil:
 		coverage = percent(*j.Coverage)
+	case t.unfinished != "":
+		coverage = t.unfinished
 	}
 	t.line("Judge %s  %s  version %s  coverage %s", j.Name, j.Kind, shortHash(j.Version), coverage)
 }
@@ -80,72 +83,106 @@ func kindWord(k Criterion) string {
 	return "shares"
 }
 
-// table prints rows under a title. A narrow terminal gets neither bars nor N nor answered, and what it
-// should know of cut transcripts on a line of its own.
-func (t *text) table(title string, rows []row) {
-	bars, head := barWidth, []string{"level", "N", "n", "answered", "coverage", "bounds"}
-	pick := func(r row) []string {
-		return []string{levelText(r.kind, r.e), whole(r.e.N), whole(r.e.Sampled), whole(r.e.Answered), coverageText(r.e), worstText(r.kind, r.e)}
-	}
-	cut := slices.ContainsFunc(rows, func(r row) bool { return r.e.Cut != nil })
+// layout is what a table shows of each row.
+type layout struct {
+	bars int // columns of a bar; 0: none
+	cut  bool
+	head []string
+	pick func(row) []string
+}
+
+// layout of a narrow terminal has neither bars nor N nor answered; what it should know of cut transcripts
+// stands on a line of its own.
+func (t *text) layout(rows []row) layout {
+	l := layout{cut: slices.ContainsFunc(rows, func(r row) bool { return r.e.Cut != nil })}
 	if t.width < narrow {
-		bars, head = 0, []string{"level", "n", "coverage", "bounds"}
-		all := pick
-		pick = func(r row) []string {
-			v := all(r)
-			if r.e.Level == nil {
-				v[0] = "absent" // why stands below the table
+		l.head = []string{"level", "n", "coverage", "bounds"}
+		l.pick = func(r row) []string {
+			level := "absent" // why stands below the table
+			if r.e.Level != nil {
+				level = t.levelText(r.kind, r.e)
 			}
-			return []string{v[0], v[2], v[4], v[5]}
+			return []string{level, whole(r.e.Sampled), coverageText(r.e), worstText(r.kind, r.e)}
+		}
+		return l
+	}
+	l.bars, l.head = barWidth, []string{"level", "N", "n", "answered", "coverage", "bounds"}
+	if l.cut {
+		l.head = append(l.head, "cut")
+	}
+	l.pick = func(r row) []string {
+		v := []string{t.levelText(r.kind, r.e), whole(r.e.N), whole(r.e.Sampled), whole(r.e.Answered), coverageText(r.e), worstText(r.kind, r.e)}
+		if l.cut {
+			v = append(v, cutText(r.e))
+		}
+		return v
+	}
+	return l
+}
+
+// sizes are the widths of the columns. A reason in place of a level may run into the bar's place.
+func (l layout) sizes(rows []row, cells [][]string) []int {
+	sizes := make([]int, len(l.head))
+	for c, h := range l.head {
+		sizes[c] = columns(h)
+		for i, r := range rows {
+			size := columns(cells[i][c])
+			if c == 0 && l.bars > 0 && r.e.Level == nil {
+				size -= 2 + l.bars
+			}
+			sizes[c] = max(sizes[c], size)
 		}
 	}
-	if cut && bars > 0 {
-		head = append(head, "cut")
-		all := pick
-		pick = func(r row) []string { return append(all(r), cutText(r.e)) }
-	}
+	return sizes
+}
+
+// table prints rows under a title.
+func (t *text) table(title string, rows []row) {
+	l := t.layout(rows)
 	cells := make([][]string, len(rows))
-	sizes := make([]int, len(head))
-	for i, h := range head {
-		sizes[i] = columns(h)
-	}
 	names := 0
 	for i, r := range rows {
-		cells[i] = pick(r)
+		cells[i] = l.pick(r)
 		names = max(names, columns(r.name))
-		for c := range head {
-			if c > 0 || r.e.Level != nil || bars == 0 { // a reason may run into the bar's place
-				sizes[c] = max(sizes[c], columns(cells[i][c]))
-			}
-		}
 	}
-	rest := 2 + bars
+	sizes := l.sizes(rows, cells)
+	rest := 2 + l.bars
 	for _, w := range sizes {
 		rest += w + 2
 	}
 	names = max(min(names, t.width-rest), len("  day 2026-03-02"))
 	t.line("%s", title)
-	t.line("  %s%s", cell("", names), t.cells(head, sizes, "", bars))
+	t.line("  %s%s", cell("", names), t.cells(l.head, sizes, "", l.bars))
 	for i, r := range rows {
 		b := ""
-		if bars > 0 && r.e.Level != nil && r.kind != KindMean {
-			b = bar(min(max(*r.e.Level, 0), 1), bars)
+		if l.bars > 0 && r.e.Level != nil && r.kind != KindMean {
+			b = bar(min(max(*r.e.Level, 0), 1), l.bars)
 		}
-		t.line("  %s%s", cell(r.name, names), t.cells(cells[i], sizes, b, bars))
+		t.line("  %s%s", cell(r.name, names), t.cells(cells[i], sizes, b, l.bars))
+	}
+	if l.bars == 0 {
+		t.below(rows)
+	}
+}
+
+// below prints what a narrow table has no room for.
+func (t *text) below(rows []row) {
+	var cut []string
+	once := !slices.ContainsFunc(rows, func(r row) bool { return r.e.Level != nil || r.e.Absent != rows[0].e.Absent })
+	if once && len(rows) > 0 {
+		t.line("  %s", t.levelText(rows[0].kind, rows[0].e))
 	}
 	for _, r := range rows {
-		if bars == 0 && r.e.Level == nil {
-			t.line("  %s %s", strings.TrimSpace(r.name), levelText(r.kind, r.e))
+		name := strings.TrimSpace(r.name)
+		if r.e.Level == nil && !once {
+			t.line("  %s %s", name, t.levelText(r.kind, r.e))
+		}
+		if r.e.Cut != nil {
+			cut = append(cut, name+" "+percent(*r.e.Cut))
 		}
 	}
-	if cut && bars == 0 {
-		var parts []string
-		for _, r := range rows {
-			if r.e.Cut != nil {
-				parts = append(parts, strings.TrimSpace(r.name)+" "+percent(*r.e.Cut))
-			}
-		}
-		t.wrapped("  ", "cut: "+strings.Join(parts, ", "))
+	if cut != nil {
+		t.wrapped("  ", "cut: "+strings.Join(cut, ", "))
 	}
 }
 

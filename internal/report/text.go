@@ -17,21 +17,33 @@ func Text(w io.Writer, r Report, width int) error {
 	if width <= 0 {
 		width = 100
 	}
-	t := &text{w: bufio.NewWriter(w), width: width}
+	t := &text{w: bufio.NewWriter(w), width: width, unfinished: unfinished(r)}
 	t.header(r)
 	t.counts(r)
 	for _, j := range r.Judges {
 		t.judge(j)
 	}
-	t.spend(r.Spend)
+	t.spend(r)
 	t.notes(r)
 	return t.w.Flush()
 }
 
 // text remembers no error: bufio keeps the first one for Flush.
 type text struct {
-	w     *bufio.Writer
-	width int
+	w          *bufio.Writer
+	width      int
+	unfinished string // why a number may be missing that comes later, or ""
+}
+
+// unfinished says how far a run is that has not ended.
+func unfinished(r Report) string {
+	switch {
+	case r.Covers.Complete:
+		return ""
+	case r.Counts.Total == 0:
+		return "not planned yet"
+	}
+	return "not finished yet"
 }
 
 // line prints one line. Arms and filters are other people's text: control characters, which could
@@ -75,6 +87,9 @@ func (t *text) header(r Report) {
 		state += ", partial"
 	}
 	t.line("Run %s  %s  %s  project %s", h.ID, h.Kind, state, h.Project)
+	if !r.Covers.Complete && r.Counts.Total > 0 {
+		t.field("progress", "%s of %s items have ended", whole(r.Counts.Total-r.Counts.Pending), whole(r.Counts.Total))
+	}
 	if h.Sentence != "" {
 		t.field("why", "%s", h.Sentence)
 	}
@@ -123,11 +138,12 @@ func frame(h Header) string {
 }
 
 func inZone(at time.Time, zone string) string {
+	const form = "2006-01-02 15:04 MST"
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
-		loc = time.UTC
+		return at.UTC().Format(form) + " (zone " + zone + " is not known here)"
 	}
-	return at.In(loc).Format("2006-01-02 15:04 MST")
+	return at.In(loc).Format(form)
 }
 
 func (t *text) counts(r Report) {
@@ -153,26 +169,44 @@ func (t *text) counts(r Report) {
 	}
 }
 
-func (t *text) spend(s Spend) {
+// spend is of the whole chain, a budget of one run.
+func (t *text) spend(r Report) {
+	s, of := r.Spend, ""
+	if len(r.Run.Retries) > 0 {
+		of = " of " + r.Run.ID.String() + " and what it retries (" + join(r.Run.Retries) + ")"
+	}
 	t.line("")
-	t.line("Spend")
-	calls := whole(s.Attempts) + " attempts"
+	t.line("Spend%s", of)
+	calls := whole(s.Attempts)
 	if s.Lost > 0 {
 		calls += fmt.Sprintf(", %s of them cut by a crash", whole(s.Lost))
 	}
 	if s.Late > 0 {
 		calls += fmt.Sprintf(", %s late", whole(s.Late))
 	}
-	t.field("calls", "%s", calls)
+	t.field("attempts", "%s", calls)
 	if s.Usage.Known {
-		t.field("tokens", "%s in (%s cached), %s out (%s reasoning)", whole(s.Usage.Input), whole(s.Usage.Cached), whole(s.Usage.Output), whole(s.Usage.Reasoning))
+		t.field("tokens", "%s in%s, %s out%s%s", whole(s.Usage.Input), part(s.Usage.Cached, "cached"), whole(s.Usage.Output), part(s.Usage.Reasoning, "reasoning"),
+			assay.Spend{Unmetered: s.Unmetered}.UnmeteredText())
 	} else {
 		t.field("tokens", "none reported")
 	}
 	t.field("cost", "USD %s", assay.Spend{Cost: s.Known, Held: s.Held, HeldN: s.HeldN, Unpriced: s.Unpriced}.CostText())
 	if s.Budget != nil && s.Left != nil {
-		t.field("budget", "USD %s, %s left", s.Budget.String(), s.Left.Short())
+		alone := ""
+		if of != "" {
+			alone = "of " + r.Run.ID.String() + " alone: "
+		}
+		t.field("budget", "%sUSD %s, %s left", alone, s.Budget.String(), s.Left.Short())
 	}
+}
+
+// part is a part of a count, where it was reported.
+func part(n int64, of string) string {
+	if n == 0 {
+		return ""
+	}
+	return " (" + whole(n) + " " + of + ")"
 }
 
 func (t *text) notes(r Report) {

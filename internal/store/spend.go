@@ -61,12 +61,13 @@ func NewSpendSum(zone *time.Location) *SpendSum {
 	return &SpendSum{zone: zone, lines: map[spendKey]*assay.SpendLine{}, quarter: -1}
 }
 
-const quarterHour = int64(15 * time.Minute / time.Microsecond)
+// QuarterHour is in the unit of stored times.
+const QuarterHour = int64(15 * time.Minute / time.Microsecond)
 
 // Add adds what was spent by attempts of a run's judge, given by its index, that were opened at a time
 // in microseconds.
 func (s *SpendSum) Add(opened int64, run assay.RunID, judge int, model string, spend assay.Spend) {
-	if q := opened / quarterHour; q != s.quarter {
+	if q := opened / QuarterHour; q != s.quarter {
 		s.quarter, s.day = q, time.UnixMicro(opened).In(s.zone).Format(time.DateOnly)
 	}
 	key := spendKey{s.day, run, judge, model}

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"net/url"
+	"os"
 	"strings"
 
 	"assay/internal/assay"
@@ -18,6 +19,12 @@ const (
 	envHeaders        = "OTEL_EXPORTER_OTLP_HEADERS"
 	envTracesHeaders  = "OTEL_EXPORTER_OTLP_TRACES_HEADERS"
 )
+
+// CheckEnvironment is what New would log of the process's environment, for a command without a log.
+func CheckEnvironment() error {
+	_, err := spansWanted(os.Getenv)
+	return err
+}
 
 // spansWanted says whether a collector is configured. It checks here what the SDK would print to
 // stderr as it is: endpoints and headers can hold secrets.

@@ -40,8 +40,8 @@ func newLimiters(ask func() []limit.State) *limiters {
 			func(s limit.State) float64 { return float64(s.InFlight) }},
 		{desc("assay_limit_waiting", "Runs that were refused a permit and wait for one."),
 			func(s limit.State) float64 { return float64(s.Waiting) }},
-		{desc("assay_limit_held", "1 while no call leaves because the provider asked to wait."),
-			func(s limit.State) float64 { return one(!s.HeldUntil.IsZero()) }},
+		{desc("assay_limit_quiet", "1 while no call leaves because the provider asked to wait or told that nothing remains."),
+			func(s limit.State) float64 { return one(!s.QuietUntil.IsZero()) }},
 	}, breaker: desc("assay_limit_breaker", "1 for the state that the circuit breaker is in: closed, open or half_open.", "state")}
 }
 

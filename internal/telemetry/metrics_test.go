@@ -25,7 +25,7 @@ func full(t testing.TB) *Telemetry {
 	tel := New(t.Context(), Options{
 		Limits: func() []limit.State {
 			return []limit.State{{Key: limit.Key{Endpoint: "https://api.example.com/v1", Model: "gpt-9"}, Window: 8, RequestsPerSecond: 2.5,
-				TokensPerSecond: 9000, InFlight: 3, Waiting: 4, HeldUntil: epoch, Breaker: limit.Open}}
+				TokensPerSecond: 9000, InFlight: 3, Waiting: 4, QuietUntil: epoch, Breaker: limit.Open}}
 		},
 		Runs: func(context.Context) (map[assay.RunState]int, error) {
 			return map[assay.RunState]int{assay.RunRunning: 2, assay.RunPaused: 1}, nil
@@ -66,7 +66,7 @@ func TestCallsAreCounted(t *testing.T) {
 		`assay_limit_in_flight{endpoint="https://api.example.com/v1",model="gpt-9"} 3`,
 		`assay_limit_tokens_per_second{endpoint="https://api.example.com/v1",model="gpt-9"} 9000`,
 		`assay_limit_waiting{endpoint="https://api.example.com/v1",model="gpt-9"} 4`,
-		`assay_limit_held{endpoint="https://api.example.com/v1",model="gpt-9"} 1`,
+		`assay_limit_quiet{endpoint="https://api.example.com/v1",model="gpt-9"} 1`,
 		`assay_limit_breaker{endpoint="https://api.example.com/v1",model="gpt-9",state="open"} 1`,
 		`assay_limit_breaker{endpoint="https://api.example.com/v1",model="gpt-9",state="closed"} 0`,
 	} {

@@ -125,8 +125,12 @@ func finish(span trace.Span, r judge.Reply, cost *assay.USD) {
 		attrs = append(attrs, attrResponseID.String(r.RequestID))
 	}
 	if r.Usage.Known {
-		attrs = append(attrs, attrInput.Int64(r.Usage.Input), attrCached.Int64(r.Usage.Cached),
-			attrCacheWrite.Int64(r.Usage.CacheWrite), attrOutput.Int64(r.Usage.Output), attrReasoning.Int64(r.Usage.Reasoning))
+		attrs = append(attrs, attrInput.Int64(r.Usage.Input), attrOutput.Int64(r.Usage.Output))
+		for _, part := range [...]attribute.KeyValue{attrCached.Int64(r.Usage.Cached), attrCacheWrite.Int64(r.Usage.CacheWrite), attrReasoning.Int64(r.Usage.Reasoning)} {
+			if part.Value.AsInt64() != 0 {
+				attrs = append(attrs, part)
+			}
+		}
 	}
 	if cost != nil {
 		attrs = append(attrs, attrCost.Float64(dollars(*cost)))

@@ -79,6 +79,23 @@ func TestASpanSaysHowACallFailedByItsClass(t *testing.T) {
 	}
 }
 
+func TestASpanTellsNoPartOfTheTokensThatWasNotReported(t *testing.T) {
+	c := collect(t)
+	tel := New(t.Context(), Options{Spans: true})
+	_, ended := tel.Call(t.Context(), aCall())
+	ended(judge.Reply{Usage: assay.Usage{Known: true, Input: 1000}, CallAt: epoch, EndedAt: epoch}, nil)
+	tel.Close()
+	spans, _ := c.spans(t)
+	for key, want := range map[string]any{
+		"gen_ai.usage.input_tokens": "1000", "gen_ai.usage.output_tokens": "0",
+		"gen_ai.usage.cache_read.input_tokens": nil, "gen_ai.usage.cache_write.input_tokens": nil, "gen_ai.usage.reasoning.output_tokens": nil,
+	} {
+		if got := spans[0].value(key); got != want {
+			t.Errorf("%s is %v, want %v", key, got, want)
+		}
+	}
+}
+
 // Judges that call no model make no span of the conventions: a command is our own work, and rules are
 // not worth one.
 func TestSpansOfOtherJudges(t *testing.T) {

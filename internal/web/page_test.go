@@ -58,7 +58,7 @@ func overview() api.Overview {
 		Projects:  []api.Project{{Name: "default", Settings: settings, Month: &api.MonthSpend{Charged: 3 * assay.Dollar, Budget: &monthly}}},
 		Attention: []api.Attention{{Run: 6, Project: "default", Sentence: "failed: nothing graded", Do: "assay retry r6"}},
 		Active: []api.RunView{{RunRow: api.RunRow{Run: active, Counts: assay.Counts{Total: 2000, Pending: 1000, Graded: 990, Errored: 10, Reused: 5}},
-			Rate: &rate, Remaining: &left, BudgetLeft: &leftOver, Spend: assay.Spend{Attempts: 1200, Unpriced: 1200, Cost: assay.Dollar / 2, Held: assay.Dollar * 5 / 4, HeldN: 2}}},
+			Rate: &rate, Remaining: &left, BudgetLeft: &leftOver, Spend: api.Spent{Spend: assay.Spend{Attempts: 1200, Unpriced: 1200, Cost: assay.Dollar / 2, Held: assay.Dollar * 5 / 4, HeldN: 2}}}},
 		Recent: []assay.Run{over},
 	}
 }
@@ -72,7 +72,7 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		"Needs a person", "assay retry r6", "Nobody drives runs",
 		`<progress max="2000" value="1000"`, "990 of 2,000 graded, 5 of them reused, 10 errored",
-		"12.5 items/s, about 1m20s left", "1,200 calls, USD 0.5000 + at most 1.2500 of 2 calls whose cost is not known + unknown for 1,200 calls · budget USD 5.00, 3.2500 left", "3.0000 of 40.00",
+		"12.5 items/s, about 1m20s left", "1,200 attempts, USD 0.5000 + at most 1.2500 of 2 calls whose cost is not known + unknown for 1,200 calls · budget USD 5.00, 3.2500 left", "3.0000 of 40.00",
 		"2026-07-02 00:30 CEST", "0 of 3 items graded", `href="/openapi.json"`, "&lt;script&gt;alert(1)&lt;/script&gt;",
 	} {
 		if !strings.Contains(body, want) && !strings.Contains(html.UnescapeString(body), want) {

@@ -134,14 +134,14 @@ func pace(v api.RunView) string {
 func spend(v api.RunView) string {
 	s := v.Spend
 	if s.Attempts == 0 {
-		return "no calls"
+		return "no attempts"
 	}
-	out := count(s.Attempts) + " calls"
+	out := count(s.Attempts) + " attempts" // rules make them too, and call nobody
 	if s.Attempts == 1 {
-		out = "1 call"
+		out = "1 attempt"
 	}
 	if s.Usage.Known {
-		out += ", " + count(s.Usage.Input+s.Usage.Output) + " tokens"
+		out += ", " + count(s.Usage.Input+s.Usage.Output) + " tokens" + s.UnmeteredText()
 	}
 	return out + ", USD " + s.CostText()
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Plan previews a grade run; it writes nothing.
-func (c *Client) Plan(ctx context.Context, name string, q engine.GradeRequest) (p engine.Preview, err error) {
+func (c *Client) Plan(ctx context.Context, name string, q engine.GradeRequest) (p api.Plan, err error) {
 	return p, c.do(ctx, call{method: http.MethodPost, path: project(name, "plan"), body: q}, &p)
 }
 

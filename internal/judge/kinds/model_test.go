@@ -15,6 +15,7 @@ kind: llm
 criteria:
   - name: good
     type: boolean
+    question: Is it good?
 llm:
   provider: openai
   model: gpt-4.1-mini-2025-04-14
@@ -28,10 +29,12 @@ criteria:
     type: boolean
     may_not_apply: true
     roll_up: share
+    question: Was it needed?
   - name: tone
     type: ordinal
     values: [bad, fair, good]
     roll_up: min
+    question: How was it said?
 pass: needed >= 0.9 && tone != "bad"
 llm:
   provider: anthropic

@@ -211,6 +211,9 @@ func (d *draft) checkCriteria() error {
 		if slices.ContainsFunc(d.criteria[:i], func(o assay.Criterion) bool { return o.Name == c.Name }) {
 			return at(d.places[i], "criterion %q is there twice", c.Name).WithHint("rename one of them")
 		}
+		if d.kind.text == string(assay.JudgeLLM) && strings.TrimSpace(c.Question) == "" {
+			return at(d.places[i], "criterion %q has no question, and a model must be asked something", c.Name).WithHint("write `question: …`, for instance \"Was the user's problem solved?\"")
+		}
 	}
 	return nil
 }

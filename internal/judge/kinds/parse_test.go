@@ -40,8 +40,10 @@ criteria:
     values: [bad, fair, good]
     may_abstain: true
     evidence: required
+    question: Did it help?
   - name: safe
     type: boolean
+    question: Was it safe?
 pass: helpful != "bad" && safe
 fields: [metadata.tier]
 llm:
@@ -117,7 +119,7 @@ func TestWhatChangesTheVersionAndWhatDoesNot(t *testing.T) {
 			"evidence":              {"evidence: required", "evidence: none", "other"},
 			"may_abstain":           {"    may_abstain: true\n", "", "other"},
 			"pass":                  {`!= "bad"`, `== "good"`, "other"},
-			"question":              {"  - name: safe\n", "  - name: safe\n    question: Safe?\n", "other"},
+			"question":              {"question: Was it safe?", "question: Was it not safe?", "other"},
 			"api":                   {"model: m", "api: responses\n  model: m", "other"},
 			"key from a file":       {"api_key_env: SOME_API_KEY", "api_key_file: /k", "same"},
 			"key from a program":    {"api_key_env: SOME_API_KEY", "api_key_command: [k]", "same"},
@@ -141,8 +143,8 @@ func TestWhatChangesTheVersionAndWhatDoesNot(t *testing.T) {
 				var text string
 				switch name {
 				case "order of criteria":
-					text = replaced(t, base, "  - name: safe\n    type: boolean\n", "")
-					text = replaced(t, text, "criteria:\n", "criteria:\n  - name: safe\n    type: boolean\n")
+					text = replaced(t, base, "  - name: safe\n    type: boolean\n    question: Was it safe?\n", "")
+					text = replaced(t, text, "criteria:\n", "criteria:\n  - name: safe\n    type: boolean\n    question: Was it safe?\n")
 				case "order of fields":
 					text = replaced(t, base, c[0], c[1]) + "kind: llm\n"
 				default:
@@ -219,24 +221,25 @@ func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ from, to, says string }{
 		"key in the file":      {"api_key_env: SOME_API_KEY", "api_key: sk-1", `field "api_key" of llm`},
-		"another secret":       {"api_key_env: SOME_API_KEY", "api_key_env: ASSAY_DATABASE", "line 16: api_key_env names ASSAY_DATABASE, which a judge may not send"},
-		"key as a name":        {"api_key_env: SOME_API_KEY", "api_key_env: sk-live-123", "line 16: api_key_env is not the name"},
+		"another secret":       {"api_key_env: SOME_API_KEY", "api_key_env: ASSAY_DATABASE", "line 18: api_key_env names ASSAY_DATABASE, which a judge may not send"},
+		"key as a name":        {"api_key_env: SOME_API_KEY", "api_key_env: sk-live-123", "line 18: api_key_env is not the name"},
 		"no model":             {"  model: m-2025-01-01\n", "", "no model is given"},
 		"no base_url":          {"  base_url: https://api.example.com/v1\n", "", "no base_url"},
-		"base_url":             {"https://api.example.com/v1", "api.example.com", "line 14: base_url"},
-		"placeholder":          {"{{rubric}}", "{{rubrik}}", `line 22: prompt: the placeholder {{rubrik}} is not known (did you mean "rubric"?)`},
+		"base_url":             {"https://api.example.com/v1", "api.example.com", "line 16: base_url"},
+		"placeholder":          {"{{rubric}}", "{{rubrik}}", `line 24: prompt: the placeholder {{rubrik}} is not known (did you mean "rubric"?)`},
 		"no transcript":        {"    {{transcript}}\n", "", "no {{transcript}}"},
-		"unused rubric":        {"    {{rubric}}\n", "", "line 21: a rubric is given"},
+		"unused rubric":        {"    {{rubric}}\n", "", "line 23: a rubric is given"},
 		"unused examples":      {"    {{examples}}\n", "", "examples are given"},
-		"transcript as system": {"rubric: Be strict.", "rubric: Be strict.\n  system: '{{transcript}}'", "line 22: the system message"},
+		"transcript as system": {"rubric: Be strict.", "rubric: Be strict.\n  system: '{{transcript}}'", "line 24: the system message"},
 		"bad example":          {"value: good, reason", "value: great, reason", "the answer of example 1"},
 		"example's criterion":  {"safe: {value: true}", "save: {value: true}", `names "save"`},
 		"own parameter":        {"reasoning_effort: low", "stream: true", `extra parameter "stream"`},
 		"response_format":      {"temperature: 0.5", "response_format: jsonschema", `did you mean "json_schema"?`},
 		"both limits":          {"max_tokens: 800", "max_tokens: 800\n  max_completion_tokens: 800", "both given"},
-		"duration":             {"90s", "90", "line 19: timeout must be a duration"},
+		"duration":             {"90s", "90", "line 21: timeout must be a duration"},
 		"foreign variable":     {"m-2025-01-01", "${OPENAI_API_KEY}", "names the variable"},
 		"unset variable":       {"m-2025-01-01", "${ASSAY_JUDGE_MODEL}", "not set"},
+		"no question":          {"    question: Was it safe?\n", "", `line 10: criterion "safe" has no question`},
 		"two booleans":         {"type: ordinal\n    values: [bad, fair, good]", "type: boolean", "pass rule"},
 	} {
 		t.Run("llm/"+name, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 const variableYAML = `name: good
 kind: llm
 criteria:
-  - name: good
-    type: boolean
+  - {name: good, type: boolean,
+     question: 'Is it good?'}
 llm:
   provider: ${ASSAY_JUDGE_PROVIDER:-openai}
   api: ${ASSAY_JUDGE_API:-}

@@ -19,8 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if latency := os.Getenv("LLM_TEST_SERVER"); latency != "" {
-		serve(latency)
+	if llmtest.ServedElsewhere(served()) {
 		return
 	}
 	goleak.VerifyTestMain(m)

@@ -7,12 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
-	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -96,17 +90,17 @@ func BenchmarkDraft(b *testing.B) {
 
 func oneByOne(b *testing.B, op func()) {
 	b.ReportAllocs()
-	used := processorTime()
+	used := llmtest.ProcessorTime()
 	for b.Loop() {
 		op()
 	}
-	b.ReportMetric(float64((processorTime()-used).Nanoseconds())/float64(b.N)/1000, "cpu-us/op")
+	b.ReportMetric(float64((llmtest.ProcessorTime()-used).Nanoseconds())/float64(b.N)/1000, "cpu-us/op")
 }
 
 // BenchmarkCall is all of a call about such a session, from drafting to the verified quotes, at 500 in
 // flight, beside the SDK's own typed call that sends the same prompt and reads nothing but the text.
 func BenchmarkCall(b *testing.B) {
-	base := serverProcess(b, 50*time.Millisecond)
+	base := llmtest.Elsewhere(b, 50*time.Millisecond)
 	s := recorded()
 	const n = 500
 	var sdk float64
@@ -114,18 +108,18 @@ func BenchmarkCall(b *testing.B) {
 		transport := provider.NewTransport()
 		defer transport.CloseIdleConnections()
 		call := typed(b, base, s, transport)
-		sdk = inFlight(b, n, call).cpu
+		sdk = llmtest.InFlight(b, b.N, n, call).CPU
 	})
 	b.Run("judge", func(b *testing.B) {
 		j := newJudge(b, base, askedOf)
-		ours := inFlight(b, n, func() error {
+		ours := llmtest.InFlight(b, b.N, n, func() error {
 			if r := j.Ask(b.Context(), judge.Question{Session: s}); r.Class != "" {
 				return fmt.Errorf("%s: %s", r.Class, r.Error)
 			}
 			return nil
 		})
 		if sdk > 0 {
-			b.ReportMetric(100*ours.cpu/sdk, "%cpuofsdk")
+			b.ReportMetric(100*ours.CPU/sdk, "%cpuofsdk")
 		}
 	})
 }
@@ -157,7 +151,7 @@ func typed(t testing.TB, base string, s *assay.Session, transport http.RoundTrip
 // BenchmarkInFlight compares a judge with a bare Go client that sends the same body to the same
 // server in the same run, at 50 ms latency. The server is a process of its own.
 func BenchmarkInFlight(b *testing.B) {
-	base := serverProcess(b, 50*time.Millisecond)
+	base := llmtest.Elsewhere(b, 50*time.Millisecond)
 	s := session("please cancel my booking")
 	for _, n := range []int{200, 500} {
 		var bare, ours float64
@@ -165,61 +159,21 @@ func BenchmarkInFlight(b *testing.B) {
 			client := &http.Client{Transport: provider.NewTransport()}
 			defer client.CloseIdleConnections()
 			body := sentBody(b, s)
-			bare = inFlight(b, n, func() error { return post(client, base, body) }).perSecond
+			bare = llmtest.InFlight(b, b.N, n, func() error { return post(client, base, body) }).PerSecond
 		})
 		b.Run(fmt.Sprintf("judge/%d", n), func(b *testing.B) {
 			j := newJudge(b, base)
-			ours = inFlight(b, n, func() error {
+			ours = llmtest.InFlight(b, b.N, n, func() error {
 				if r := j.Ask(b.Context(), judge.Question{Session: s}); r.Class != "" {
 					return fmt.Errorf("%s: %s", r.Class, r.Error)
 				}
 				return nil
-			}).perSecond
+			}).PerSecond
 			if bare > 0 {
 				b.ReportMetric(100*ours/bare, "%ofbare")
 			}
 		})
 	}
-}
-
-// measured is what a benchmark of calls found.
-type measured struct{ perSecond, cpu float64 }
-
-func inFlight(b *testing.B, n int, call func() error) (m measured) {
-	round := func(calls int) {
-		var wg sync.WaitGroup
-		var left atomic.Int64
-		left.Store(int64(calls))
-		for range n {
-			wg.Go(func() {
-				for left.Add(-1) >= 0 {
-					if err := call(); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		}
-		wg.Wait()
-	}
-	round(2 * n) // opens the connections
-	b.ResetTimer()
-	began, used := time.Now(), processorTime()
-	round(b.N)
-	m.cpu = float64((processorTime() - used).Nanoseconds()) / float64(b.N) / 1000
-	m.perSecond = float64(b.N) / time.Since(began).Seconds()
-	b.ReportMetric(m.cpu, "cpu-us/call")
-	b.ReportMetric(m.perSecond, "calls/s")
-	return m
-}
-
-// processorTime is what this process used so far: it tells the cost of a call on a busy machine too.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func post(client *http.Client, base string, body []byte) error {
@@ -247,49 +201,13 @@ func sentBody(t testing.TB, s *assay.Session, changes ...change) (body []byte) {
 	return body
 }
 
-// serverProcess runs this test binary again as the server, so that it does not share our garbage
-// collector.
-func serverProcess(t testing.TB, latency time.Duration) (base string) {
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), "LLM_TEST_SERVER="+latency.String())
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stdin.Close(); cmd.Wait() })
-	line := make([]byte, 256)
-	n, err := stdout.Read(line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(line[:n]))
-}
-
-// serve is the other process: it ends with its stdin.
-func serve(latency string) {
-	d, err := time.ParseDuration(latency)
-	if err != nil {
-		panic(err)
-	}
+// served is what the other process answers.
+func served() llmtest.Script {
 	short, long := llmtest.Fixed(map[string]any{"resolved": true}), llmtest.Fixed(askedAnswers)
-	server, err := llmtest.Start(func(r *llmtest.Request) llmtest.Step {
+	return func(r *llmtest.Request) llmtest.Step {
 		if len(r.Body) < 8<<10 {
 			return short(r)
 		}
 		return long(r)
-	})
-	if err != nil {
-		panic(err)
 	}
-	server.SetLatency(d)
-	fmt.Println(server.BaseURL)
-	io.Copy(io.Discard, os.Stdin)
-	server.Close()
 }

@@ -77,8 +77,9 @@ const (
 
 	// openAttempts opens. One that is opened again at its epoch stays as it is, so that a batch may be sent
 	// twice. A number that another epoch used is no number to open: the NULL makes the batch fail.
-	openAttempts = `INSERT INTO attempts AS a (run_id, epoch, status, seq, n, alone, opened_at, wait, reserved)
-	SELECT $1, $2, 'open', u.* FROM unnest($3::bigint[], $4::bigint[], $5::bool[], $6::bigint[], $7::bigint[], $8::bigint[]) u
+	openAttempts = `INSERT INTO attempts AS a (run_id, epoch, status, seq, n, class, alone, opened_at, wait, reserved, seen)
+	SELECT $1, $2, 'open', u.* FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::bool[], $7::bigint[], $8::bigint[], $9::bigint[],
+	$10::text[]) u
 	ON CONFLICT (run_id, seq, n) DO UPDATE SET epoch = NULL WHERE a.epoch <> excluded.epoch`
 
 	// closeAttempts closes attempts that are open, or that a takeover took for dead, and adds those that
@@ -101,10 +102,12 @@ func openedArrays(f store.Fence, list []assay.Attempt) []any {
 		int64(f.Run), f.Epoch,
 		columnOf(list, func(a *assay.Attempt) int64 { return a.Seq }),
 		columnOf(list, func(a *assay.Attempt) int64 { return int64(a.N) }),
+		columnOf(list, func(a *assay.Attempt) string { return string(a.Class) }),
 		columnOf(list, func(a *assay.Attempt) bool { return a.Alone }),
 		columnOf(list, func(a *assay.Attempt) int64 { return a.OpenedAt.UnixMicro() }),
 		columnOf(list, func(a *assay.Attempt) int64 { return int64(a.Wait) }),
 		columnOf(list, func(a *assay.Attempt) *int64 { return (*int64)(a.Reserved) }),
+		columnOf(list, func(a *assay.Attempt) string { return string(a.Seen) }),
 	}
 }
 

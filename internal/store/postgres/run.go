@@ -188,7 +188,8 @@ func (r runs) TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool
 			heartbeat_at = $2, stalls = stalls + CASE WHEN $3 THEN 1 ELSE 0 END WHERE id = $1`, id, now, dead); err != nil {
 			return false, err
 		}
-		_, err := t.exec(ctx, `WITH cut AS (UPDATE attempts SET status = 'unknown', class = 'unknown' WHERE run_id = $1 AND status = 'open' RETURNING seq, alone)
+		_, err := t.exec(ctx, `WITH cut AS (UPDATE attempts SET status = 'unknown', class = CASE WHEN class = 'prompt_only' THEN class ELSE 'unknown' END
+			WHERE run_id = $1 AND status = 'open' RETURNING seq, alone)
 			UPDATE items i SET crashes = i.crashes + CASE WHEN cut.alone THEN 0 ELSE 1 END, alone = i.alone + CASE WHEN cut.alone THEN 1 ELSE 0 END
 			FROM cut WHERE i.run_id = $1 AND i.seq = cut.seq AND $2`, id, dead)
 		return true, err

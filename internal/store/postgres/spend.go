@@ -11,20 +11,23 @@ import (
 type spending struct{ *Store }
 
 const (
-	// charged is the condition that an attempt's call left or may have left.
-	charged = "NOT (status = 'done' AND call_at IS NULL)"
+	// charged is the condition that an attempt's call left or may have left: assay.Attempt.MayHaveLeft.
+	charged = "(call_at IS NOT NULL OR status <> 'done' AND class <> 'prompt_only')"
+
+	// unmetered is the condition that nobody knows what tokens one that is charged used: assay.Attempt.Unmetered.
+	unmetered = "seen <> '' AND NOT usage_known AND http_status < 400"
 
 	// Sums are numeric, which nothing overflows.
 	spendColumns = `count(*), count(*) FILTER (WHERE status = 'unknown'), count(*) FILTER (WHERE late), coalesce(bool_or(usage_known), false),
 	coalesce(sum(input), 0)::bigint, coalesce(sum(cached), 0)::bigint, coalesce(sum(cache_write), 0)::bigint, coalesce(sum(output), 0)::bigint,
 	coalesce(sum(reasoning), 0)::bigint, least(coalesce(sum(cost), 0), 9223372036854775807)::bigint,
 	least(coalesce(sum(reserved) FILTER (WHERE cost IS NULL), 0), 9223372036854775807)::bigint, count(reserved) FILTER (WHERE cost IS NULL),
-	count(*) FILTER (WHERE cost IS NULL AND reserved IS NULL)`
+	count(*) FILTER (WHERE cost IS NULL AND reserved IS NULL), count(*) FILTER (WHERE ` + unmetered + `)`
 )
 
 func spendInto(s *assay.Spend) []any {
 	return []any{&s.Attempts, &s.Unknown, &s.Late, &s.Usage.Known, &s.Usage.Input, &s.Usage.Cached, &s.Usage.CacheWrite, &s.Usage.Output,
-		&s.Usage.Reasoning, intTo(&s.Cost), intTo(&s.Held), &s.HeldN, &s.Unpriced}
+		&s.Usage.Reasoning, intTo(&s.Cost), intTo(&s.Held), &s.HeldN, &s.Unpriced, &s.Unmetered}
 }
 
 // slack is more than the clocks of two drivers of a run differ by: a late attempt may have been opened
@@ -88,9 +91,9 @@ func (s spending) Lines(ctx context.Context, q store.SpendQuery) (list []assay.S
 		return c.each(ctx, func() error {
 			sum.Add(opened, run, no, model, spend)
 			return nil
-		}, `SELECT r.id, x.* FROM runs r CROSS JOIN LATERAL (SELECT a.opened_at / 900000000 * 900000000,
+		}, `SELECT r.id, x.* FROM runs r CROSS JOIN LATERAL (SELECT a.opened_at / `+w.next()+` * `+w.next()+`,
 			(SELECT i.judge FROM items i WHERE i.run_id = a.run_id AND i.seq = a.seq), a.model, `+spendColumns+`
-			FROM attempts a WHERE a.run_id = r.id AND `+in+" GROUP BY 1, 2, 3) x"+w.sql.String(), w.values(),
+			FROM attempts a WHERE a.run_id = r.id AND `+in+" GROUP BY 1, 2, 3) x"+w.sql.String(), w.values(store.QuarterHour),
 			append([]any{intTo(&run), &opened, intTo(&no), &model}, spendInto(&spend)...)...)
 	})
 	if err != nil {

@@ -122,7 +122,8 @@ func bury(ctx context.Context, t tx, id assay.RunID, blame bool) error {
 		return err
 	}
 	for _, o := range list {
-		if _, err := t.exec("UPDATE attempts SET status = 'unknown', class = ? WHERE run_id = ? AND seq = ? AND n = ?", assay.ClassUnknown, id, o.seq, o.n); err != nil {
+		if _, err := t.exec("UPDATE attempts SET status = 'unknown', class = iif(class = ?, class, ?) WHERE run_id = ? AND seq = ? AND n = ?",
+			assay.ClassPrompt, assay.ClassUnknown, id, o.seq, o.n); err != nil {
 			return err
 		}
 		if !blame {
@@ -136,11 +137,7 @@ func bury(ctx context.Context, t tx, id assay.RunID, blame bool) error {
 }
 
 func (r runs) Beat(ctx context.Context, f store.Fence, now time.Time) (control assay.RunControl, err error) {
-	err = r.s.write.do(ctx, forBeat, func(t tx) error {
-		control, err = beat(ctx, t, f, now)
-		return err
-	})
-	return control, err
+	return r.s.beats.beat(ctx, f, now)
 }
 
 const controlColumns = "cancel_requested_at IS NOT NULL, cancel_now, pause_requested_at IS NOT NULL, end_requested_at IS NOT NULL, concurrency, revision, budget"

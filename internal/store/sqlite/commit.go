@@ -27,7 +27,7 @@ func (i items) Commit(ctx context.Context, f store.Fence, b store.Batch) (contro
 
 var (
 	// An attempt of this epoch that is there already counts as changed, one of another epoch does not.
-	openAttempts = newMulti("INSERT INTO attempts (run_id, seq, n, epoch, status, alone, opened_at, wait, reserved) VALUES ", "?1, ?, ?, ?, 'open', ?, ?, ?, ?",
+	openAttempts = newMulti("INSERT INTO attempts (run_id, seq, n, epoch, status, class, alone, opened_at, wait, reserved, seen) VALUES ", "?1, ?, ?, ?, 'open', ifnull(?, ''), ?, ?, ?, ?, ifnull(?, '')",
 		" ON CONFLICT (run_id, seq, n) DO UPDATE SET wait = wait WHERE epoch = excluded.epoch")
 	closeAttempts  = newMulti("INSERT INTO attempts ("+attemptColumns+") VALUES ", "?1, ?, ?, ?, 'done', ifnull(?, ''), ?, 0"+attemptValues, attemptFacts)
 	lateAttempts   = newMulti("INSERT INTO attempts ("+attemptColumns+") VALUES ", "?1, ?, ?, ?, 'done', ifnull(?, ''), ?, 1"+attemptValues, attemptFacts)
@@ -69,7 +69,7 @@ func (w *batchWriter) write(b store.Batch) error {
 	}
 	for i := range b.Open {
 		a := &b.Open[i]
-		if err := w.opened.add(a.Seq, int64(a.N), a.Epoch, a.Alone, a.OpenedAt, int64(a.Wait), (*int64)(a.Reserved)); err != nil {
+		if err := w.opened.add(a.Seq, int64(a.N), a.Epoch, orNull(string(a.Class)), a.Alone, a.OpenedAt, int64(a.Wait), (*int64)(a.Reserved), orNull(string(a.Seen))); err != nil {
 			return err
 		}
 	}

@@ -117,14 +117,14 @@ func (i items) Spend(ctx context.Context, run assay.RunID) (n assay.Spend, err e
 	err = i.s.read.do(ctx, func(c *conn) error {
 		_, err := c.first(ctx, func(r row) error {
 			n = assay.Spend{
-				Attempts: r.int(0), Unknown: r.int(1), Late: r.int(2), Cost: r.usd(9), Held: r.usd(11), HeldN: r.int(13), Unpriced: r.int(14),
+				Attempts: r.int(0), Unknown: r.int(1), Late: r.int(2), Cost: r.usd(9), Held: r.usd(11), HeldN: r.int(13), Unpriced: r.int(14), Unmetered: r.int(15),
 				Usage: assay.Usage{Known: r.bool(3), Input: r.int(4), Cached: r.int(5), CacheWrite: r.int(6), Output: r.int(7), Reasoning: r.int(8)},
 			}
 			return nil
 		}, `SELECT count(*), sum(status = 'unknown'), sum(late), max(usage_known), sum(input), sum(cached), sum(cache_write), sum(output), sum(reasoning),
 			sum(cost / 1000000000), sum(cost % 1000000000),
 			sum(reserved / 1000000000) FILTER (WHERE cost IS NULL), sum(reserved % 1000000000) FILTER (WHERE cost IS NULL),
-			count(reserved) FILTER (WHERE cost IS NULL), sum(cost IS NULL AND reserved IS NULL)
+			count(reserved) FILTER (WHERE cost IS NULL), sum(cost IS NULL AND reserved IS NULL), sum(`+unmetered+`)
 			FROM attempts WHERE run_id = ? AND `+charged, run)
 		return err
 	})

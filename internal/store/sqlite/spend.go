@@ -10,8 +10,11 @@ import (
 
 type spending struct{ s *Store }
 
-// charged is the condition that an attempt's call left or may have left.
-const charged = "NOT (status = 'done' AND call_at IS NULL)"
+// charged is the condition that an attempt's call left or may have left: assay.Attempt.MayHaveLeft.
+const charged = "(call_at IS NOT NULL OR status <> 'done' AND class <> 'prompt_only')"
+
+// unmetered is the condition that nobody knows what tokens one that is charged used: assay.Attempt.Unmetered.
+const unmetered = "(seen <> '' AND NOT usage_known AND http_status < 400)"
 
 // slack is more than the clocks of two drivers of a run differ by: a late attempt may have been opened
 // after its run ended by the clock of another.
@@ -110,8 +113,9 @@ func addRun(ctx context.Context, c *conn, sum *store.SpendSum, run assay.RunID, 
 		default:
 			spend.Unpriced = 1
 		}
+		spend.Unmetered = r.int(13)
 		sum.Add(r.int(0), run, int(r.int(1)), r.text(4), spend)
 		return nil
-	}, "SELECT a.opened_at, "+judge+`, a.status, a.late, a.model, a.usage_known, a.input, a.cached, a.cache_write, a.output, a.reasoning, a.cost, a.reserved
+	}, "SELECT a.opened_at, "+judge+`, a.status, a.late, a.model, a.usage_known, a.input, a.cached, a.cache_write, a.output, a.reasoning, a.cost, a.reserved, `+unmetered+`
 		FROM attempts a WHERE `+where.sql.String(), where.args...)
 }

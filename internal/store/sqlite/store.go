@@ -21,6 +21,7 @@ const fileName = "assay.db"
 type Store struct {
 	dir    string
 	write  *writer
+	beats  *beats
 	read   *readers
 	schema int64
 	file   os.FileInfo // of the database as it was opened
@@ -70,11 +71,13 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(assay.Errorf(assay.CodeUnavailable, "look at the database: %w", err), w.close())
 	}
+	write := &writer{conn: w}
 	return &Store{
 		dir:    dir,
 		schema: schema,
 		file:   file,
-		write:  &writer{conn: w},
+		write:  write,
+		beats:  &beats{write: write},
 		read:   newReaders(func(ctx context.Context) (*conn, error) { return open(ctx, dir, reading) }),
 	}, nil
 }

@@ -78,7 +78,9 @@ func (m *model) step() {
 		m.stalls++
 		for i := range m.items {
 			if a := m.last(i); a != nil && a.Status == assay.AttemptOpen {
-				a.Status, a.Class = assay.AttemptUnknown, assay.ClassUnknown
+				if a.Status = assay.AttemptUnknown; a.Class != assay.ClassPrompt {
+					a.Class = assay.ClassUnknown
+				}
 				m.items[i].crashes++
 			}
 		}
@@ -123,6 +125,12 @@ func (m *model) commit() {
 			a := opened(m.f, seq, len(item.attempts)+1)
 			a.Reserved = m.amount("reserved")
 			a.OpenedAt = at(rapid.IntRange(0, 200_000).Draw(m.r, "opened at"))
+			switch rapid.IntRange(0, 4).Draw(m.r, "sort") {
+			case 0:
+				a.Class = assay.ClassPrompt
+			case 1, 2:
+				a.Seen = hashOf("seen")
+			}
 			item.attempts = append(item.attempts, a)
 			b.Open = append(b.Open, a)
 		case item.state == assay.ItemPending && rapid.IntRange(0, 9).Draw(m.r, "end") == 0:
@@ -138,6 +146,7 @@ func (m *model) commit() {
 // close ends an item's open attempt in one of the ways that exist.
 func (m *model) close(i int) store.Outcome {
 	item := &m.items[i]
+	class := m.last(i).Class
 	a := closed(*m.last(i), assay.ClassNone)
 	a.Model = rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(m.r, "model")
 	if a.Cost = m.amount("cost"); a.Cost == nil {
@@ -158,6 +167,9 @@ func (m *model) close(i int) store.Outcome {
 		a.Class, o.State, o.Class = assay.ClassTimeout, assay.ItemErrored, assay.ClassTimeout
 	case "no call":
 		a.Class, a.CallAt, a.Cost, a.Usage = assay.ClassAborted, nil, nil, assay.Usage{}
+	}
+	if class == assay.ClassPrompt && a.CallAt == nil {
+		a.Class = class
 	}
 	o.Attempt = a
 	*m.last(i) = a

@@ -17,6 +17,8 @@ func testSpending(t *testing.T, open opener) {
 	each(t, s, []namedTest{
 		{"of a run, by what is known of each attempt", testSpend},
 		{"a reservation is kept by an attempt that a death cut, and by a late one", testReserved},
+		{"calls whose tokens nobody knows", testUnmetered},
+		{"a prompt is no call, also when it is cut", testPrompt},
 		{"what a budget counts in a window", testCharged},
 		{"lines by day, run, judge and model", testLines},
 		{"days of a zone", testZones},
@@ -36,8 +38,8 @@ func testSpending(t *testing.T, open opener) {
 func spendOf(list []assay.Attempt) (s assay.Spend) {
 	for _, a := range list {
 		charge, known := a.Charge()
-		if a.Status == assay.AttemptDone && a.CallAt == nil {
-			continue // no call left
+		if !a.MayHaveLeft() {
+			continue
 		}
 		one := assay.Spend{Attempts: 1, Usage: a.Usage}
 		switch {
@@ -53,6 +55,9 @@ func spendOf(list []assay.Attempt) (s assay.Spend) {
 		}
 		if a.Late {
 			one.Late = 1
+		}
+		if a.Unmetered() {
+			one.Unmetered = 1
 		}
 		s = s.Add(one)
 	}
@@ -129,7 +134,7 @@ func testSpend(w *world) {
 	w.ok(w.Items().Late(w.ctx, []assay.Attempt{unpriced}))
 	want := assay.Spend{
 		Attempts: 7, Late: 1, Usage: assay.Usage{Known: true, Input: 300, Cached: 30, CacheWrite: 9, Output: 60, Reasoning: 15},
-		Cost: 600, Held: 2000, HeldN: 2, Unpriced: 2, // held: 2, which told no usage, and 3, which is in flight; unpriced: 6 and 7
+		Cost: 600, Held: 2000, HeldN: 2, Unpriced: 2, Unmetered: 2, // held: 2, which told no usage, and 3, which is in flight; unpriced: 6 and 7; unmetered: 2 and 6
 	}
 	equal(w, "spend", w.spend(f.Run), want)
 	equal(w, "spend, told the plain way", spendOf(w.all(f.Run)), want)
@@ -150,7 +155,77 @@ func testReserved(w *world) {
 	w.ok(w.Items().Late(w.ctx, []assay.Attempt{late}))
 	late.Late, late.Reserved = true, usd(12_345_678_901)
 	equal(w, "the late attempt", w.attempts(f.Run, 1), []assay.Attempt{late})
-	equal(w, "late", w.spend(f.Run), assay.Spend{Attempts: 2, Unknown: 1, Late: 1, Held: 12_345_679_901, HeldN: 2})
+	equal(w, "late", w.spend(f.Run), assay.Spend{Attempts: 2, Unknown: 1, Late: 1, Held: 12_345_679_901, HeldN: 2, Unmetered: 1})
+}
+
+func testUnmetered(w *world) {
+	f := w.grading(w.newRun(), w.fill(6))
+	var b store.Batch
+	for seq := int64(1); seq <= 6; seq++ {
+		a := opened(f, seq, 1)
+		if a.Seen = hashOf("seen"); seq == 6 {
+			a.Seen = "" // rules, or a program
+		}
+		b.Open = append(b.Open, a)
+	}
+	w.commit(f, b)
+	equal(w, "an open one", w.attempts(f.Run, 1), b.Open[:1])
+	unmetered := func(when string, want int64) {
+		w.Helper()
+		equal(w, when, []int64{w.spend(f.Run).Unmetered, w.lines(store.SpendQuery{Zone: time.UTC})[0].Spend.Unmetered, spendOf(w.all(f.Run)).Unmetered}, []int64{want, want, want})
+	}
+	unmetered("in flight", 5)
+	silent := priced(b.Open[1], usd(1000), nil)
+	refused := priced(b.Open[2], usd(1000), usd(0))
+	refused.Usage, refused.HTTPStatus = assay.Usage{}, 429
+	stayed := b.Open[3]
+	stayed.Status, stayed.Class, stayed.EndedAt = assay.AttemptDone, assay.ClassAborted, ptr(at(6))
+	program := priced(b.Open[5], nil, nil)
+	program.Seen = ""
+	w.commit(f, store.Batch{Done: []store.Outcome{
+		graded(b.Open[0], true), {Attempt: silent, State: assay.ItemPending}, {Attempt: refused, State: assay.ItemPending},
+		{Attempt: stayed, State: assay.ItemPending}, {Attempt: program, State: assay.ItemPending},
+	}})
+	w.takeUp(f.Run, f.Epoch, true)
+	w.commit(store.Fence{Run: f.Run, Epoch: f.Epoch + 1}, store.Batch{})
+	equal(w, "one that was cut", w.attempts(f.Run, 5)[0].Seen, hashOf("seen"))
+	var tokens int64
+	for _, line := range w.lines(store.SpendQuery{Zone: time.UTC}) {
+		tokens += line.Spend.Unmetered
+	}
+	equal(w, "one that told no usage and one that was cut", []int64{w.spend(f.Run).Unmetered, tokens, spendOf(w.all(f.Run)).Unmetered}, []int64{2, 2, 2})
+}
+
+func testPrompt(w *world) {
+	f := w.grading(w.newRun(), w.fill(3))
+	mark := func(seq int64) assay.Attempt {
+		a := opened(f, seq, 1)
+		a.Class, a.Reserved = assay.ClassPrompt, nil
+		return a
+	}
+	nothing := func(when string) {
+		w.Helper()
+		equal(w, "spend "+when, w.spend(f.Run), assay.Spend{})
+		equal(w, "charged "+when, w.charged(at(-1e6), at(1e6)), [2]int64{})
+		equal(w, "lines "+when, len(w.lines(store.SpendQuery{Zone: time.UTC})), 0)
+	}
+	w.commit(f, store.Batch{Open: []assay.Attempt{mark(1), mark(2)}})
+	equal(w, "an open one", w.attempts(f.Run, 1), []assay.Attempt{mark(1)})
+	equal(w, "in flight", w.counts(f.Run).InFlight, int64(2))
+	nothing("while they are made")
+	made := mark(1)
+	made.Status, made.EndedAt = assay.AttemptDone, ptr(at(6))
+	w.commit(f, store.Batch{Done: []store.Outcome{{Attempt: made, State: assay.ItemPending, Class: assay.ClassPrompt}}})
+	equal(w, "one that was made", w.attempts(f.Run, 1), []assay.Attempt{made})
+	nothing("when one is made")
+	f = w.takeUp(f.Run, f.Epoch, true)
+	cut := w.attempts(f.Run, 2)[0]
+	equal(w, "one that was cut", []any{cut.Status, cut.Class}, []any{assay.AttemptUnknown, assay.ClassPrompt})
+	equal(w, "its item's crashes", w.items(f.Run)[1].Crashes, 1)
+	nothing("after a death")
+	w.open(f, 3)
+	w.takeUp(f.Run, f.Epoch, true)
+	equal(w, "beside a call that was cut", w.spend(f.Run), assay.Spend{Attempts: 1, Unknown: 1, Held: 1000, HeldN: 1})
 }
 
 // spread makes a run of two judges with attempts all over some days, and a project beside it.
@@ -250,7 +325,7 @@ func (w *world) linesOf(q store.SpendQuery, runs ...assay.RunID) (want []assay.S
 			judges[item.Seq] = item.Judge
 		}
 		for _, a := range w.all(run) {
-			if (q.From == nil || !a.OpenedAt.Before(*q.From)) && (q.To == nil || a.OpenedAt.Before(*q.To)) && !(a.Status == assay.AttemptDone && a.CallAt == nil) {
+			if (q.From == nil || !a.OpenedAt.Before(*q.From)) && (q.To == nil || a.OpenedAt.Before(*q.To)) && a.MayHaveLeft() {
 				k := key{a.OpenedAt.In(q.Zone).Format(time.DateOnly), run, judges[a.Seq], a.Model}
 				of[k] = append(of[k], a)
 			}

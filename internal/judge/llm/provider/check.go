@@ -199,7 +199,11 @@ func (r *Report) answered(c *Client, content string, reply judge.Reply, remedy s
 		r.step(stepSchema, stateMissing, fmt.Sprintf("the answer has not the form that was asked for by %s: %s", c.format, firstLine(content)), "the model or its server does not know this format: try another one (json_schema, tool, json_object)")
 	}
 	if r.Usage.Known {
-		r.ok(stepUsage, "%d tokens in, %d out, of which %d reasoning", r.Usage.Input, r.Usage.Output, r.Usage.Reasoning)
+		says := fmt.Sprintf("%d tokens in, %d out", r.Usage.Input, r.Usage.Output)
+		if r.Usage.Reasoning > 0 {
+			says += fmt.Sprintf(", of which %d reasoning", r.Usage.Reasoning)
+		}
+		r.ok(stepUsage, "%s", says)
 	} else {
 		r.step(stepUsage, stateMissing, "the response does not tell how many tokens were used", "costs stay unknown, and a budget counts the most that a call can cost")
 	}

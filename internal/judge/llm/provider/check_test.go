@@ -122,6 +122,10 @@ func TestCheckNamesTheStepThatFails(t *testing.T) {
 			}
 		})
 	}
+	plain := llmtest.New(t, llmtest.Always(llmtest.Status(200, `{"choices":[{"message":{"content":"{\"ok\":true}"}}],"usage":{"prompt_tokens":9,"completion_tokens":3}}`)))
+	if r := checked(t, plain.BaseURL); r.Steps[slices.Index(checks, stepUsage)].Says != "9 tokens in, 3 out" {
+		t.Errorf("reasoning was not reported: %+v", r.Steps)
+	}
 	server := llmtest.New(t, llmtest.Always(llmtest.RateLimited(time.Second)))
 	if r := checked(t, server.BaseURL); r.Class != assay.ClassRateLimited {
 		t.Errorf("%+v", r)

@@ -11,6 +11,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -185,13 +186,17 @@ func tunnel(w http.ResponseWriter, to string) {
 	<-done
 }
 
+// caller is set where this test binary is run again as callThroughProxy.
+const caller = "PROVIDER_TEST_CALLER"
+
 // net/http reads the environment once in a process, so the calls are another process's.
 func TestProxiesOfTheEnvironment(t *testing.T) {
 	behind := llmtest.New(t, llmtest.Always(llmtest.Verdict(yes)))
 	server, file := secure(t, llmtest.Always(llmtest.Verdict(yes)))
 	proxy := newForwarder(t, strings.TrimSuffix(strings.TrimPrefix(behind.BaseURL, "http://"), "/v1"), server.Listener.Addr().String())
 	call := func(base string, env ...string) string {
-		cmd := again(t, "caller", append(env, "BASE="+base, "CA="+file)...)
+		cmd := exec.Command(os.Args[0], "-test.run=^$")
+		cmd.Env, cmd.Stderr = append(append(os.Environ(), env...), caller+"=1", "BASE="+base, "CA="+file), os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +23,7 @@ import (
 // BenchmarkInFlight compares a whole call of ours, from filling the body to the text, with the SDK's
 // own typed call of the same content to the same server in the same run: 8 KB prompts, 500 in flight.
 func BenchmarkInFlight(b *testing.B) {
-	base := serverProcess(b, 50*time.Millisecond)
+	base := llmtest.Elsewhere(b, 50*time.Millisecond)
 	prompt := "Grade this:\n" + strings.Repeat("[turn 3 message 1] tool:\n  {\"status\": \"ok\", \"found\": 3}\n", 8<<10/57) + "\n- \"answer_token\": \"" + token + "\", copied exactly."
 	const n = 500
 	for _, api := range []API{ChatCompletions, Responses, Messages} {
@@ -34,7 +31,8 @@ func BenchmarkInFlight(b *testing.B) {
 		b.Run(string(api)+"/sdk", func(b *testing.B) {
 			t := NewTransport()
 			defer t.CloseIdleConnections()
-			_, sdk = inFlight(b, n, typedCall(base, api, t, prompt))
+			call := typedCall(base, api, t, prompt)
+			sdk = llmtest.InFlight(b, b.N, n, func() error { return call(b.Context()) }).CPU
 		})
 		b.Run(string(api)+"/ours", func(b *testing.B) {
 			provider := ""
@@ -42,13 +40,13 @@ func BenchmarkInFlight(b *testing.B) {
 				provider = "anthropic"
 			}
 			c := newClient(b, base, as(provider, api, FormatSchema))
-			_, ours := inFlight(b, n, func(ctx context.Context) error {
-				content, r := c.Send(ctx, c.Body([]string{prompt, token}, nil))
+			ours := llmtest.InFlight(b, b.N, n, func() error {
+				content, r := c.Send(b.Context(), c.Body([]string{prompt, token}, nil))
 				if content == "" {
 					return fmt.Errorf("%s: %s", r.Class, r.Error)
 				}
 				return nil
-			})
+			}).CPU
 			if sdk > 0 {
 				b.ReportMetric(100*ours/sdk, "%cpuofsdk")
 			}
@@ -119,41 +117,4 @@ func typedCall(base string, api API, t *Transport, prompt string) func(context.C
 		}
 		return err
 	}
-}
-
-func inFlight(b *testing.B, n int, call func(context.Context) error) (perSecond, cpu float64) {
-	round := func(calls int) {
-		var wg sync.WaitGroup
-		var left atomic.Int64
-		left.Store(int64(calls))
-		for range n {
-			wg.Go(func() {
-				for left.Add(-1) >= 0 {
-					if err := call(b.Context()); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		}
-		wg.Wait()
-	}
-	round(2 * n) // opens the connections
-	b.ResetTimer()
-	began, used := time.Now(), processorTime()
-	round(b.N)
-	cpu = float64((processorTime() - used).Nanoseconds()) / float64(b.N) / 1000
-	perSecond = float64(b.N) / time.Since(began).Seconds()
-	b.ReportMetric(cpu, "cpu-us/call")
-	b.ReportMetric(perSecond, "calls/s")
-	return perSecond, cpu
-}
-
-// processorTime is what this process used so far: it tells the cost of a call on a busy machine too.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -15,8 +15,8 @@ func TestRetryAfterHoldsEverybody(t *testing.T) {
 	if _, ok := other.TryTake(1); ok {
 		t.Error("another share's call left")
 	}
-	if until, held := not.Held(); !held || until.Sub(s.clock) != 20*time.Second {
-		t.Errorf("a call that has not left yet is not told: %v %v", until, held)
+	if until, quiet := not.Quiet(); !quiet || until.Sub(s.clock) != 20*time.Second {
+		t.Errorf("a call that has not left yet is not told: %v %v", until, quiet)
 	}
 	s.pass(5 * time.Second)
 	not.Done(Outcome{Kind: Limited, RetryAfter: time.Second}) // a shorter one shortens nothing
