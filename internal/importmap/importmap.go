@@ -32,11 +32,13 @@ func rooms() map[string]room {
 		"node": {all: true}, // puts the parts of one process together
 
 		"web": {nouns: true, rooms: []string{"api"}},
-		"api": {nouns: true, rooms: []string{"engine", "report", "store", "filter"}},
+		"api": {nouns: true, rooms: []string{"engine", "report", "store", "filter", "logs"}},
 
 		"grading": {nouns: true, rooms: []string{"sampling", "judge", "session", "store", "filter", "engine", "limit"}},
 		"ingest":  {nouns: true, rooms: []string{"session", "store"}},
-		"judge":   {nouns: true, rooms: []string{"session", "process", "limit"}},
+		"judge":   {nouns: true, rooms: []string{"session", "process", "limit", "definition"}},
+		"harness": {nouns: true, rooms: []string{"process", "logs", "store", "engine", "definition"}},
+		"clock":   {nouns: true, rooms: []string{"engine", "store"}}, // starts runs by the clock
 		"engine":  {nouns: true, rooms: []string{"store"}},
 		"report":  {nouns: true, rooms: []string{"stats", "store"}},
 
@@ -44,11 +46,14 @@ func rooms() map[string]room {
 		"session": {nouns: true},
 		"filter":  {nouns: true},
 		"demo":    {nouns: true},
+
+		"definition": {nouns: true}, // reads definitions in YAML, with the place of what is wrong
 		"assay":   {},
 
 		"stats":    {},
 		"sampling": {},
 		"process":  {},
+		"logs":     {},
 		"limit":    {},
 
 		"price":     {nouns: true},
