@@ -48,7 +48,7 @@ func rooms() map[string]room {
 		"demo":    {nouns: true},
 
 		"definition": {nouns: true}, // reads definitions in YAML, with the place of what is wrong
-		"assay":   {},
+		"assay":      {},
 
 		"stats":    {},
 		"sampling": {},
