@@ -22,6 +22,9 @@ type Store interface {
 	Verdicts() Verdicts
 	Models() Models
 	Spending() Spending
+	Suites() Suites
+	Harnesses() Harnesses
+	Schedules() Schedules
 	Owner() Owner
 	// Check runs the database's own quick integrity check and the standing checks of docs/MODEL.md
 	// (no session with two verdicts for one run, judge version, unit, criterion and repeat; no terminal

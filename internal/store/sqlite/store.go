@@ -112,20 +112,23 @@ func connector(dir string, m mode) (driver.Connector, error) {
 	return c, translate(err)
 }
 
-func (s *Store) Projects() store.Projects { return projects{s} }
-func (s *Store) Sessions() store.Sessions { return sessions{s} }
-func (s *Store) Bodies() store.Bodies     { return bodies{s} }
-func (s *Store) Imports() store.Imports   { return imports{s} }
-func (s *Store) Sets() store.Sets         { return sets{s} }
-func (s *Store) Labels() store.Labels     { return labels{s} }
-func (s *Store) Judges() store.Judges     { return judges{s} }
-func (s *Store) Runs() store.Runs         { return runs{s} }
-func (s *Store) Plans() store.Plans       { return plans{s} }
-func (s *Store) Items() store.Items       { return items{s} }
-func (s *Store) Verdicts() store.Verdicts { return verdicts{s} }
-func (s *Store) Models() store.Models     { return models{s} }
-func (s *Store) Spending() store.Spending { return spending{s} }
-func (s *Store) Owner() store.Owner       { return owner{s} }
+func (s *Store) Projects() store.Projects   { return projects{s} }
+func (s *Store) Sessions() store.Sessions   { return sessions{s} }
+func (s *Store) Bodies() store.Bodies       { return bodies{s} }
+func (s *Store) Imports() store.Imports     { return imports{s} }
+func (s *Store) Sets() store.Sets           { return sets{s} }
+func (s *Store) Labels() store.Labels       { return labels{s} }
+func (s *Store) Judges() store.Judges       { return judges{s} }
+func (s *Store) Runs() store.Runs           { return runs{s} }
+func (s *Store) Plans() store.Plans         { return plans{s} }
+func (s *Store) Items() store.Items         { return items{s} }
+func (s *Store) Verdicts() store.Verdicts   { return verdicts{s} }
+func (s *Store) Models() store.Models       { return models{s} }
+func (s *Store) Spending() store.Spending   { return spending{s} }
+func (s *Store) Suites() store.Suites       { return nil }
+func (s *Store) Harnesses() store.Harnesses { return nil }
+func (s *Store) Schedules() store.Schedules { return nil }
+func (s *Store) Owner() store.Owner         { return owner{s} }
 
 // Info reads what doctor shows.
 func (s *Store) Info(ctx context.Context) (store.Info, error) {
