@@ -21,7 +21,7 @@ func BenchmarkFirstAnswer(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		h := api.New(api.Services{Store: st, Engine: engine.New(st, nil, func() {}, now), Now: now,
+		h := api.New(api.Services{Store: st, Engine: engine.New(st, nil, nil, func() {}, now), Now: now,
 			Owner: func() api.OwnerInfo { return api.OwnerInfo{Driving: true} }})
 		l, err := net.Listen("unix", filepath.Join(dir, "s"))
 		if err != nil {

@@ -68,7 +68,7 @@ func newWorld(t testing.TB, options ...option) *world {
 		Store: st, Now: now, Log: log, Poll: 20 * time.Millisecond,
 		Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: grader, assay.RunSingle: grader},
 	})
-	w.engine = engine.New(st, grader, dispatcher.Wake, now)
+	w.engine = engine.New(st, grader, nil, dispatcher.Wake, now)
 	started := now()
 	h := api.New(api.Services{
 		Store: st, Engine: w.engine, CompileJudge: compile, Report: report.Build, Now: now, Log: log,

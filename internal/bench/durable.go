@@ -81,7 +81,7 @@ func gradeFree(ctx context.Context, dir string, items, limit int) (float64, erro
 		Build: func(assay.JudgeVersion, json.RawMessage) (judge.Judge, error) { return free{}, nil },
 	})
 	d := local.New(local.Options{Store: s, Now: now, Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: grader}})
-	e := engine.New(s, grader, d.Wake, now)
+	e := engine.New(s, grader, nil, d.Wake, now)
 	run, _, err := e.Grade(ctx, p, engine.GradeRequest{Judges: []string{"free"}, PerStratum: &items, Concurrency: &limit}, nil)
 	if err != nil {
 		return 0, err

@@ -81,7 +81,7 @@ func waiting(ctx context.Context, o options) ([]figure, error) {
 	grader := grading.New(grading.Options{Store: s, Now: now, Limits: registry,
 		Build: func(assay.JudgeVersion, json.RawMessage) (judge.Judge, error) { return patient{}, nil }})
 	d := local.New(local.Options{Store: s, Now: now, Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: grader}})
-	e := engine.New(s, grader, d.Wake, now)
+	e := engine.New(s, grader, nil, d.Wake, now)
 	each, most := items, assay.MaxConcurrency
 	run, _, err := e.Grade(ctx, p, engine.GradeRequest{Judges: []string{"patient"}, PerStratum: &each, Concurrency: &most}, nil)
 	if err != nil {

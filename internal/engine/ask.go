@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"assay/internal/assay"
 	"assay/internal/store"
@@ -58,6 +59,9 @@ func (e *Engine) Retry(ctx context.Context, id assay.RunID, q RetryRequest, idem
 		return run, false, assay.Errorf(assay.CodeRefused, "run %s is %s: only a run that has ended can be retried", id, old.State).
 			WithHint("wait for it (`assay watch %s`), or end it with `assay cancel %s`", id, id)
 	}
+	if err := refuseHarness(old, "retried"); err != nil {
+		return run, false, err
+	}
 	n, err := e.planner.Retry(ctx, old, q.By, e.now())
 	if err != nil {
 		return run, false, err
@@ -95,6 +99,9 @@ func explainConflict(err error) error {
 		return err
 	}
 	run, state := held.Details["run"], assay.RunState(held.Details["state"])
+	if strings.HasPrefix(held.Details["key"], assay.KeySuite("")) {
+		return held.WithHint("follow it with `assay logs %s -f`, or stop it with `assay cancel %s`", run, run)
+	}
 	if state == assay.RunPaused {
 		return held.WithHint("go on with `assay resume %s`, keep what it has with `assay end %s`, or drop it with `assay cancel %s`", run, run, run)
 	}
@@ -117,13 +124,17 @@ func (e *Engine) Cancel(ctx context.Context, id assay.RunID, now bool) (assay.Ru
 	if now {
 		ask = store.AskCancelNow
 	}
-	return e.cancel(ctx, id, ask, CancelSentence)
+	return e.cancel(ctx, id, ask, "")
 }
 
+// cancel takes sentence for a run that nobody drives; an empty one is its kind's.
 func (e *Engine) cancel(ctx context.Context, id assay.RunID, ask store.Ask, sentence string) (assay.Run, error) {
 	run, err := e.store.Runs().Ask(ctx, id, ask, e.now())
 	if err != nil {
 		return run, err
+	}
+	if sentence == "" {
+		sentence = cancelSentence(run)
 	}
 	if run.State == assay.RunQueued || run.State == assay.RunPaused {
 		run, err = finishCancel(ctx, e.store, run, sentence, e.now)
@@ -141,6 +152,9 @@ func (e *Engine) Pause(ctx context.Context, id assay.RunID) (assay.Run, error) {
 func (e *Engine) Resume(ctx context.Context, id assay.RunID) (assay.Run, error) {
 	run, err := e.store.Runs().Get(ctx, id)
 	if err != nil {
+		return run, err
+	}
+	if err := refuseHarness(run, "resumed"); err != nil {
 		return run, err
 	}
 	change := store.Change{Reason: assay.ReasonResumed, Sentence: "resumed: waits for a driver", ClearPause: true, Now: e.now()}
@@ -177,7 +191,11 @@ func (e *Engine) SetConcurrency(ctx context.Context, id assay.RunID, n int) (ass
 	if err := assay.ValidConcurrency(n); err != nil {
 		return assay.Run{}, err
 	}
-	run, err := e.store.Runs().SetConcurrency(ctx, id, n)
+	run, err := e.grades(ctx, id, "given another concurrency")
+	if err != nil {
+		return run, err
+	}
+	run, err = e.store.Runs().SetConcurrency(ctx, id, n)
 	e.wake()
 	return run, err
 }
@@ -190,13 +208,30 @@ func (e *Engine) SetBudget(ctx context.Context, id assay.RunID, budget *assay.US
 			return assay.Run{}, err
 		}
 	}
-	run, err := e.store.Runs().SetBudget(ctx, id, budget)
+	run, err := e.grades(ctx, id, "given a budget")
+	if err != nil {
+		return run, err
+	}
+	run, err = e.store.Runs().SetBudget(ctx, id, budget)
 	e.wake()
 	return run, err
 }
 
+// grades finds a run that grades; a harness cannot be what.
+func (e *Engine) grades(ctx context.Context, id assay.RunID, what string) (assay.Run, error) {
+	run, err := e.store.Runs().Get(ctx, id)
+	if err == nil {
+		err = refuseHarness(run, what)
+	}
+	return run, err
+}
+
 func (e *Engine) ask(ctx context.Context, id assay.RunID, ask store.Ask, what string) (assay.Run, error) {
-	run, err := e.store.Runs().Ask(ctx, id, ask, e.now())
+	run, err := e.grades(ctx, id, what)
+	if err != nil {
+		return run, err
+	}
+	run, err = e.store.Runs().Ask(ctx, id, ask, e.now())
 	if err != nil {
 		return run, err
 	}

@@ -32,7 +32,7 @@ func EndRest(ctx context.Context, s store.Store, f store.Fence, to assay.ItemSta
 // FinishCancel carries out a cancel on a run that nobody drives: its items end, then the run.
 // A run that changed hands meanwhile is left to whoever has it now.
 func FinishCancel(ctx context.Context, s store.Store, run assay.Run, now func() time.Time) (assay.Run, error) {
-	return finishCancel(ctx, s, run, CancelSentence, now)
+	return finishCancel(ctx, s, run, cancelSentence(run), now)
 }
 
 func finishCancel(ctx context.Context, s store.Store, run assay.Run, sentence string, now func() time.Time) (assay.Run, error) {
@@ -57,6 +57,13 @@ func FinishFail(ctx context.Context, s store.Store, run assay.Run, why assay.Rea
 		}
 	}
 	return FinishCancel(ctx, s, moved, now)
+}
+
+func cancelSentence(run assay.Run) string {
+	if harnessed(run) {
+		return "cancelled before it was started"
+	}
+	return CancelSentence
 }
 
 const (

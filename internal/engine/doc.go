@@ -1,8 +1,9 @@
 // Package engine says what runs next and what may become of a run.
 //
 // It owns the state machine of runs (machine.go, one table), their keys, asks (cancel, pause,
-// resume, end, retry) and the interface by which a kind of run is driven. It refuses to know what a
-// judge is and what a sample is: those arrive as a Planner and as Drivers. Its invariant: a state is
+// resume, end, retry), what external runs report, and the interface by which a kind of run is driven. It
+// refuses to know what a judge, a sample and a harness are: those arrive as a Planner, a SuiteResolver and
+// as Drivers. Its invariant: a state is
 // changed only along a row of the table, by a conditional change of the run's row.
 //
 //	           take_up                    done, end
@@ -14,6 +15,7 @@
 //	  └──────────────────── paused ── end ─────────────▶ completed
 //
 //	cancel: from queued, running and paused to cancelled, once nothing is in flight
+//	lost: from running, of suite and external runs only; a suite that may be started again goes by stop
 //
 // Epochs and the fence. A driver holds a run at an epoch. Everything that it writes begins by
 // locking the run's row at that epoch; when another process has taken the run up (epoch + 1), the

@@ -17,7 +17,8 @@ import (
 // run stays running and is taken up again, and ends as failed when that happens time and again for a
 // cause other than the store. When
 // ctx ends Drive makes no new call, gives calls in flight StopGrace to finish, and leaves the run
-// queued.
+// queued. The driver of suites instead leaves the run running and its harness alone, and returns ctx's
+// error: the harness goes on, and the next owner carries it on.
 type Driver interface {
 	Drive(ctx context.Context, run assay.Run) error
 }
@@ -30,12 +31,15 @@ type Beginner interface{ Begin() }
 type Engine struct {
 	store   store.Store
 	planner Planner
+	suites  SuiteResolver
 	wake    func()
 	now     func() time.Time
+
+	finishing chan struct{} // one external run at a time has its cases read into the store
 }
 
 // New makes an Engine. wake tells a dispatcher of this process, if there is one, that there may be
-// work; losing the wake-up costs time, never work.
-func New(s store.Store, p Planner, wake func(), now func() time.Time) *Engine {
-	return &Engine{store: s, planner: p, wake: wake, now: now}
+// work; losing the wake-up costs time, never work. suites is nil where none can be started.
+func New(s store.Store, p Planner, suites SuiteResolver, wake func(), now func() time.Time) *Engine {
+	return &Engine{store: s, planner: p, suites: suites, wake: wake, now: now, finishing: make(chan struct{}, 1)}
 }

@@ -12,7 +12,7 @@ type Event string
 const (
 	EventTakeUp     Event = "take_up"     // a driver begins or goes on
 	EventDriverDead Event = "driver_dead" // the driver that held it is gone; another takes it up
-	EventStop       Event = "stop"        // its process stops gracefully
+	EventStop       Event = "stop"        // its process stops gracefully; or its harness was lost and is started again
 	EventPause      Event = "pause"       // asked for, or a pausing cause, and nothing is in flight
 	EventResume     Event = "resume"      // asked for
 	EventWake       Event = "wake"        // wake_at has come
@@ -20,6 +20,7 @@ const (
 	EventEnd        Event = "end"         // asked for; the rest is abandoned
 	EventFail       Event = "fail"        // it cannot be carried on
 	EventCancel     Event = "cancel"      // asked for, and nothing is in flight
+	EventLost       Event = "lost"        // a harness that is gone without having said how it ended
 )
 
 // Transition is a row of the machine.
@@ -44,6 +45,7 @@ var Machine = []Transition{
 	{EventCancel, assay.RunQueued, assay.RunCancelled},
 	{EventCancel, assay.RunRunning, assay.RunCancelled},
 	{EventCancel, assay.RunPaused, assay.RunCancelled},
+	{EventLost, assay.RunRunning, assay.RunStateLost},
 }
 
 // From lists the states in which an event is allowed, and To the state that it leads to. Each event

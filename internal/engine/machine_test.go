@@ -24,6 +24,7 @@ func TestMachineIsTheTable(t *testing.T) {
 		EventEnd:        {[]assay.RunState{"running", "paused"}, "completed"},
 		EventFail:       {[]assay.RunState{"running"}, "failed"},
 		EventCancel:     {[]assay.RunState{"queued", "running", "paused"}, "cancelled"},
+		EventLost:       {[]assay.RunState{"running"}, "lost"},
 	}
 	seen := map[Event]bool{}
 	for _, row := range Machine {

@@ -31,7 +31,7 @@ func (w *world) asked(by map[string]judge.Judge) {
 		return nil
 	}
 	w.grader = New(o)
-	w.engine = engine.New(w.store, w.grader, func() {
+	w.engine = engine.New(w.store, w.grader, nil, func() {
 		if d := w.poke.Load(); d != nil {
 			d.Wake()
 		}

@@ -23,7 +23,7 @@ func TestARepeatIsAnsweredThoughTheRequestNoLongerHolds(t *testing.T) {
 			}
 			return w.judge, nil
 		}
-		e := engine.New(s, New(o), func() {}, utcNow)
+		e := engine.New(s, New(o), nil, func() {}, utcNow)
 		q := engine.GradeRequest{Judges: []string{"j"}}
 		idem := &store.Idempotency{Route: "grade", Key: "k", BodyHash: "body"}
 		first, replayed, err := e.Grade(t.Context(), w.project, q, idem)
@@ -76,7 +76,7 @@ func TestARepeatedRetryIsAnsweredThoughNothingIsLeft(t *testing.T) {
 		if err != nil || replayed {
 			t.Fatalf("replayed %v (%v)", replayed, err)
 		}
-		e := engine.New(s, barren{w.grader}, func() {}, utcNow)
+		e := engine.New(s, barren{w.grader}, nil, func() {}, utcNow)
 		if run, replayed, err := e.Retry(t.Context(), old.ID, engine.RetryRequest{}, idem); err != nil || !replayed || run.ID != first.ID {
 			t.Errorf("run %s, replayed %v (%v), want %s again", run.ID, replayed, err, first.ID)
 		}

@@ -83,7 +83,7 @@ func newWorldNamed(t *testing.T, s store.Store, project string, sessions int) *w
 	w.put(0, sessions, "first")
 	w.apply("j", "v1")
 	w.grader = w.newGrader()
-	w.engine = engine.New(s, w.grader, func() {
+	w.engine = engine.New(s, w.grader, nil, func() {
 		if d := w.poke.Load(); d != nil {
 			d.Wake()
 		}

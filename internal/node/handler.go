@@ -42,7 +42,7 @@ func (n *Node) build() {
 		Store: n.store, Build: n.models.judges.build, Builtin: n.models.judges.builtin, Gate: engine.NewGate(),
 		Limits: n.limits, Price: n.models.price, Observer: n.watch, Now: now, Log: n.cfg.Log,
 	})
-	n.engine = engine.New(n.store, n.grader, n.wake, now)
+	n.engine = engine.New(n.store, n.grader, nil, n.wake, now)
 	services := api.Services{
 		Store: n.store, Engine: n.engine, Import: n.importFile, CompileJudge: n.models.judges.compile,
 		Models: n.models, Judging: judging{n.models},

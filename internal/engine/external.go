@@ -1,0 +1,266 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+// ExternalRequest is what a harness that runs elsewhere says of itself when it starts.
+type ExternalRequest struct {
+	Name      string                     `json:"name" doc:"of the harness; runs of one name are one history"`
+	Exclusive bool                       `json:"exclusive,omitempty" doc:"holds the key of the suite of that name: while it runs no other run of it starts"`
+	Argv      []string                   `json:"argv,omitempty" doc:"its command line"`
+	Params    map[string]json.RawMessage `json:"params,omitempty" doc:"what it was started with"`
+	Where     string                     `json:"where,omitempty" doc:"the machine"`
+	PID       int                        `json:"pid,omitempty"`
+	Env       []string                   `json:"env,omitempty" doc:"NAME=value, secrets masked"`
+	Stale     assay.Seconds              `json:"stale_s,omitempty" doc:"seconds of silence after which it is lost; 60 where absent"`
+	By        string                     `json:"by,omitempty" doc:"who started it"`
+}
+
+// DefaultStale is the silence after which an external run is lost, and maxStale the longest that may be
+// asked for.
+const (
+	DefaultStale = time.Minute
+	maxStale     = 24 * time.Hour
+	maxName      = 100 // bytes
+)
+
+// StartExternal accepts a run that is running already: it is driven by nobody and lives by its reports.
+func (e *Engine) StartExternal(ctx context.Context, p assay.Project, q ExternalRequest, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
+	run, replayed, err = e.replay(ctx, p.ID, idem)
+	if err != nil {
+		return run, replayed, err
+	}
+	if !replayed {
+		n, err := e.external(p, q)
+		if err != nil {
+			return run, false, err
+		}
+		if run, replayed, err = e.accept(ctx, n, idem); err != nil {
+			return run, replayed, err
+		}
+	}
+	if run.State.Terminal() {
+		return run, replayed, nil
+	}
+	// A repeat stores it again: the first answer may have been cut off between the two.
+	run, err = e.store.Harnesses().Report(ctx, run.ID, e.now(), func(f *assay.SuiteFacts, ended bool) (bool, error) {
+		if !ended {
+			f.Where, f.PID, f.Env = q.Where, q.PID, q.Env
+			if f.LaunchedAt == nil {
+				f.LaunchedAt = new(e.now())
+			}
+		}
+		return false, nil
+	})
+	return run, replayed, err
+}
+
+func (e *Engine) external(p assay.Project, q ExternalRequest) (n store.NewRun, err error) {
+	if q.Name == "" || len(q.Name) > maxName || strings.ContainsFunc(q.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return n, assay.Errorf(assay.CodeInvalid, "name %.120q: a harness has a name of at most %d bytes, all of it printable", q.Name, maxName)
+	}
+	stale := q.Stale.Duration()
+	if stale == 0 {
+		stale = DefaultStale
+	}
+	if stale < 0 || stale > maxStale {
+		return n, assay.Errorf(assay.CodeInvalid, "stale_s %v is not between 0 and %v", stale.Seconds(), maxStale.Seconds()).
+			WithHint("leave it out for %v seconds", DefaultStale.Seconds())
+	}
+	now := e.now()
+	n = store.NewRun{
+		Project: p.ID, Kind: assay.RunExternal, Reporting: true, Concurrency: 1, By: q.By, AsOf: now, Now: now,
+		Suite: &assay.SuiteSpec{Suite: q.Name, Params: sortedParams(q.Params, assay.ParamGiven), Argv: q.Argv, Stale: assay.Seconds(stale)},
+	}
+	if q.Exclusive {
+		n.Keys = []string{assay.KeySuite(q.Name)}
+	}
+	return n, nil
+}
+
+// external finds a run that reports from elsewhere.
+func (e *Engine) reporting(ctx context.Context, id assay.RunID) (assay.Run, error) {
+	run, err := e.store.Runs().Get(ctx, id)
+	if err == nil && run.Kind != assay.RunExternal {
+		err = assay.Errorf(assay.CodeRefused, "run %s is of kind %s: only external runs report", id, run.Kind).
+			With("run", id.String()).With("state", string(run.State)).
+			WithHint("a suite's harness reports on its report channel, see docs/SUITES.md")
+	}
+	return run, err
+}
+
+// Report stores what an external run says; an empty report is a heartbeat. A report about a run that has
+// ended is recorded as late and changes nothing else. The run that comes back says whether a cancel was
+// asked for: whoever runs the harness then ends it and calls FinishExternal.
+func (e *Engine) Report(ctx context.Context, id assay.RunID, r Report) (assay.Run, error) {
+	if _, err := e.reporting(ctx, id); err != nil {
+		return assay.Run{}, err
+	}
+	now := e.now()
+	if err := r.validate(now); err != nil {
+		return assay.Run{}, err
+	}
+	late := false
+	run, err := e.store.Harnesses().Report(ctx, id, now, func(f *assay.SuiteFacts, ended bool) (bool, error) {
+		if late = ended; late {
+			f.LateAt, f.Late = &now, r.String()
+			return false, nil
+		}
+		return r.into(f, now), nil
+	})
+	if err == nil && !late && len(r.Metrics) > 0 {
+		err = e.store.Harnesses().AddPoints(ctx, id, r.points())
+	}
+	return run, err
+}
+
+// Finish is how an external run ended.
+type Finish struct {
+	Code   int          `json:"exit_code" doc:"-1 where a signal ended it"`
+	Signal string       `json:"signal,omitempty" doc:"that ended it, for instance SIGKILL"`
+	Error  string       `json:"error,omitempty" doc:"why it could not be started"`
+	Cases  []assay.Case `json:"cases,omitempty" doc:"its results"`
+}
+
+// casesBatch bounds one transaction.
+const casesBatch = 500
+
+// FinishExternal ends an external run: completed where its exit code is 0, cancelled where a cancel was
+// asked for, else failed. It may be repeated: a run that has ended is returned as it is, and one that was
+// lost before gets the end recorded as a late report.
+func (e *Engine) FinishExternal(ctx context.Context, id assay.RunID, f Finish) (assay.Run, error) {
+	select {
+	case e.finishing <- struct{}{}:
+		defer func() { <-e.finishing }()
+	case <-ctx.Done():
+		return assay.Run{}, ctx.Err()
+	}
+	run, err := e.reporting(ctx, id)
+	if err != nil {
+		return run, err
+	}
+	now := e.now()
+	if !run.State.Terminal() {
+		if err := e.putCases(ctx, run, f.Cases, now); err != nil && assay.CodeOf(err) != assay.CodeLost {
+			return run, err
+		}
+	}
+	run, err = e.store.Harnesses().Report(ctx, id, now, func(facts *assay.SuiteFacts, ended bool) (bool, error) {
+		switch {
+		case !ended:
+			facts.Exit = f.exit(now)
+		case facts.Exit == nil:
+			facts.LateAt, facts.Late = &now, f.String()
+		}
+		return !ended, nil
+	})
+	if err != nil || run.State.Terminal() {
+		return run, err
+	}
+	event, change := f.ends(run, now)
+	moved, err := Move(ctx, e.store.Runs(), id, event, change)
+	if assay.CodeOf(err) == assay.CodeRefused { // a cancel came between
+		if run, err = e.store.Runs().Get(ctx, id); err == nil && !run.State.Terminal() {
+			event, change = f.ends(run, now)
+			return Move(ctx, e.store.Runs(), id, event, change)
+		}
+		return run, err
+	}
+	return moved, err
+}
+
+// putCases stores a run's cases from the start.
+func (e *Engine) putCases(ctx context.Context, run assay.Run, cases []assay.Case, now time.Time) error {
+	fence := store.Fence{Run: run.ID, Epoch: run.Epoch}
+	if err := e.store.Harnesses().ResetCases(ctx, fence); err != nil {
+		return err
+	}
+	for i := range cases {
+		cases[i].Run, cases[i].Seq = run.ID, int64(i+1)
+	}
+	for start := 0; start < len(cases); start += casesBatch {
+		if err := e.store.Harnesses().PutCases(ctx, fence, cases[start:min(start+casesBatch, len(cases))], now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f Finish) exit(now time.Time) *assay.Exit {
+	x := &assay.Exit{Cause: assay.ExitItself, Code: f.Code, Signal: f.Signal, Error: f.Error, At: now}
+	if f.Error != "" {
+		x.Cause = assay.ExitUnborn
+	}
+	return x
+}
+
+// ends says what a run becomes when its harness has ended so.
+func (f Finish) ends(run assay.Run, now time.Time) (Event, store.Change) {
+	c := store.Change{Epoch: &run.Epoch, Phase: assay.PhaseFinishing, Sentence: f.String(), Now: now}
+	switch {
+	case run.CancelRequestedAt != nil:
+		c.Reason, c.Sentence = assay.ReasonAsked, "cancelled: "+f.String()
+		return EventCancel, c
+	case f.Error != "":
+		c.Reason = assay.ReasonLaunchFailed
+		return EventFail, c
+	case f.Signal != "":
+		c.Reason = assay.ReasonSignal
+		return EventFail, c
+	case f.Code != 0:
+		c.Reason = assay.ReasonExitCode
+		return EventFail, c
+	}
+	c.Reason = assay.ReasonDone
+	return EventDone, c
+}
+
+// String says how the harness ended.
+func (f Finish) String() string {
+	how := fmt.Sprintf("the harness ended with exit code %d", f.Code)
+	switch {
+	case f.Error != "":
+		return "the harness could not be started: " + f.Error
+	case f.Signal != "":
+		how = "the harness was ended by " + f.Signal
+	}
+	var t CaseTally
+	for _, c := range f.Cases {
+		t.Add(c)
+	}
+	return how + t.String()
+}
+
+// EndSilent makes an external run lost that reported nothing for its stale time, or cancelled where that
+// was asked for. since is the earliest time from which silence counts: nobody could hear a report while no
+// process owned the database. It says whether the run has ended.
+func EndSilent(ctx context.Context, s store.Store, run assay.Run, since time.Time, now func() time.Time) (bool, error) {
+	heard := run.CreatedAt
+	if run.HeartbeatAt != nil {
+		heard = *run.HeartbeatAt
+	}
+	from, stale := heard, run.Suite.Stale.Duration()
+	if from.Before(since) {
+		from = since
+	}
+	at := now()
+	if at.Sub(from) <= stale {
+		return false, nil
+	}
+	event, c := EventLost, store.Change{Epoch: &run.Epoch, Reason: assay.ReasonSilent, Now: at,
+		Sentence: fmt.Sprintf("no report since %s, for longer than %v: what became of the harness is not known", heard.UTC().Format(time.RFC3339), stale)}
+	if run.CancelRequestedAt != nil {
+		event, c.Reason, c.Sentence = EventCancel, assay.ReasonAsked, "cancelled: "+c.Sentence
+	}
+	_, err := Move(ctx, s.Runs(), run.ID, event, c)
+	return err == nil, err
+}

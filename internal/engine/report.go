@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+// Report is what an external run says on its way. An empty one is a heartbeat.
+type Report struct {
+	Progress   *assay.Progress `json:"progress,omitempty"`
+	Metrics    []assay.Metric  `json:"metrics,omitempty"`
+	Links      []assay.Link    `json:"links,omitempty"`
+	Experiment string          `json:"experiment_url,omitempty"`
+	LogBytes   int64           `json:"log_bytes,omitempty" doc:"of its output so far"`
+	LogLines   int64           `json:"log_lines,omitempty"`
+}
+
+// Bounds of what one report may bring and of what a run keeps.
+const (
+	maxReported = 1000
+	maxText     = 500
+	MaxMetrics  = 500 // names of metrics whose newest value is shown
+	MaxLinks    = 100
+)
+
+// validate refuses what must not be stored, and fills in times.
+func (r *Report) validate(now time.Time) error {
+	bad := func(format string, args ...any) error {
+		return assay.Errorf(assay.CodeInvalid, "report: "+format, args...)
+	}
+	if p := r.Progress; p != nil {
+		if !finite(p.Done) || !finite(p.Total) || p.Done < 0 || p.Total < 0 || len(p.Text) > maxText {
+			return bad("progress: done and total are numbers from 0 on, and its text has at most %d bytes", maxText)
+		}
+		p.At = orNow(p.At, now)
+	}
+	if len(r.Metrics) > maxReported || len(r.Links) > MaxLinks || r.LogBytes < 0 || r.LogLines < 0 {
+		return bad("at most %d metrics and %d links at once, and no negative log size", maxReported, MaxLinks)
+	}
+	for i := range r.Metrics {
+		m := &r.Metrics[i]
+		if m.Name == "" || len(m.Name) > maxName*2 || !finite(m.Value) {
+			return bad("metric %.40q has no name of 1 to %d bytes or no finite value", m.Name, maxName*2)
+		}
+		m.At = orNow(m.At, now)
+	}
+	for _, l := range r.Links {
+		if !webAddress(l.URL) || len(l.Text) > maxText {
+			return bad("link %.60q is not an http or https address with a text of at most %d bytes", l.URL, maxText)
+		}
+	}
+	if r.Experiment != "" && !webAddress(r.Experiment) {
+		return bad("experiment_url %.60q is not an http or https address", r.Experiment)
+	}
+	return nil
+}
+
+func orNow(t, now time.Time) time.Time {
+	if t.IsZero() {
+		return now
+	}
+	return t.UTC()
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+func webAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(s) <= 2000
+}
+
+// into adds a report to the facts and says whether it was more than a heartbeat.
+func (r Report) into(f *assay.SuiteFacts, now time.Time) (advanced bool) {
+	if r.Progress != nil {
+		f.Progress, advanced = r.Progress, true
+	}
+	for _, m := range r.Metrics {
+		advanced = true
+		f.Metrics = NewestMetric(f.Metrics, m)
+	}
+	for _, l := range r.Links {
+		advanced = true
+		f.Links = AddLink(f.Links, l)
+	}
+	if r.Experiment != "" {
+		f.Experiment, advanced = r.Experiment, true
+	}
+	if r.LogBytes > f.LogBytes {
+		f.LogBytes, f.LogLines, advanced = r.LogBytes, max(r.LogLines, f.LogLines), true
+	}
+	if advanced {
+		f.ActiveAt = &now
+	}
+	return advanced
+}
+
+// NewestMetric puts a value in the place of the older one of its name. Of names past MaxMetrics only the
+// points are kept.
+func NewestMetric(list []assay.Metric, m assay.Metric) []assay.Metric {
+	if i := slices.IndexFunc(list, func(x assay.Metric) bool { return x.Name == m.Name }); i >= 0 {
+		list[i] = m
+		return list
+	}
+	if len(list) >= MaxMetrics {
+		return list
+	}
+	return append(list, m)
+}
+
+// AddLink adds a link, or gives one that is there its new text. Those past MaxLinks are left out.
+func AddLink(list []assay.Link, l assay.Link) []assay.Link {
+	if i := slices.IndexFunc(list, func(x assay.Link) bool { return x.URL == l.URL }); i >= 0 {
+		list[i] = l
+		return list
+	}
+	if len(list) >= MaxLinks {
+		return list
+	}
+	return append(list, l)
+}
+
+// points numbers values by their time: a report that is sent twice makes no second point.
+func (r Report) points() []store.Point {
+	var points []store.Point
+	for i, m := range r.Metrics {
+		points = append(points, store.Point{N: m.At.UnixNano() + int64(i), Metric: m})
+	}
+	return points
+}
+
+// String says what a report that came too late held.
+func (r Report) String() string {
+	var parts []string
+	if p := r.Progress; p != nil {
+		text := fmt.Sprintf("progress %g", p.Done)
+		if p.Total > 0 {
+			text += fmt.Sprintf("/%g", p.Total)
+		}
+		parts = append(parts, text)
+	}
+	for _, m := range r.Metrics[:min(len(r.Metrics), 10)] {
+		parts = append(parts, fmt.Sprintf("%s %g", m.Name, m.Value))
+	}
+	for _, l := range r.Links[:min(len(r.Links), 10)] {
+		parts = append(parts, l.URL)
+	}
+	if r.Experiment != "" {
+		parts = append(parts, r.Experiment)
+	}
+	if r.LogBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%d bytes of log", r.LogBytes))
+	}
+	if len(parts) == 0 {
+		return "a heartbeat"
+	}
+	return strings.Join(parts, ", ")
+}
