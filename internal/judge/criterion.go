@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assay/internal/assay"
+	"assay/internal/definition"
 )
 
 var criterionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
@@ -38,7 +39,7 @@ func CheckCriterion(c assay.Criterion) *assay.Error {
 	switch c.Type {
 	case assay.Boolean, assay.Number, assay.Ordinal, assay.Category:
 	default:
-		return bad("type %q is not known", c.Type).WithHint("use boolean, ordinal, number or category%s", Nearest(string(c.Type), []string{"boolean", "ordinal", "number", "category"}))
+		return bad("type %q is not known", c.Type).WithHint("use boolean, ordinal, number or category%s", definition.Nearest(string(c.Type), []string{"boolean", "ordinal", "number", "category"}))
 	}
 	listed := c.Type == assay.Ordinal || c.Type == assay.Category
 	switch {
@@ -68,7 +69,7 @@ func CheckCriterion(c assay.Criterion) *assay.Error {
 	switch c.Evidence {
 	case assay.EvidenceNone, assay.EvidenceOptional, assay.EvidenceRequired:
 	default:
-		return bad("evidence %q is not known", c.Evidence).WithHint("use none, optional or required%s", Nearest(string(c.Evidence), []string{"none", "optional", "required"}))
+		return bad("evidence %q is not known", c.Evidence).WithHint("use none, optional or required%s", definition.Nearest(string(c.Evidence), []string{"none", "optional", "required"}))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/assay"
+	"assay/internal/definition"
 )
 
 // Fields of a session that a judge does not see unless its definition lists them: they tell the arm
@@ -37,7 +38,7 @@ func CheckField(kind assay.JudgeKind, name string) *assay.Error {
 	if slices.Contains(known, name) {
 		return nil
 	}
-	return assay.Errorf(assay.CodeInvalid, "field %q is not known to judges of the kind %s%s", name, kind, Nearest(name, known)).
+	return assay.Errorf(assay.CodeInvalid, "field %q is not known to judges of the kind %s%s", name, kind, definition.Nearest(name, known)).
 		WithHint("use metadata.KEY, %s; everything else in a session is shown anyway", strings.Join(known, ", "))
 }
 

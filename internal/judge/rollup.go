@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/assay"
+	"assay/internal/definition"
 )
 
 // RollUpVersion names the rules by which answers about units make the answer about their session.
@@ -42,7 +43,7 @@ func CheckRollUp(c assay.Criterion, unit assay.UnitKind) *assay.Error {
 	case c.RollUp == "":
 		return bad("it has no roll_up").WithHint("say how the answers about units make the session's: %s", choice)
 	case !slices.Contains(rollUps[c.Type], c.RollUp):
-		return bad("a %s has no roll_up %q%s", c.Type, c.RollUp, Nearest(string(c.RollUp), names)).WithHint("use %s", choice)
+		return bad("a %s has no roll_up %q%s", c.Type, c.RollUp, definition.Nearest(string(c.RollUp), names)).WithHint("use %s", choice)
 	}
 	return nil
 }

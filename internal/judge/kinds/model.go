@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"assay/internal/assay"
+	"assay/internal/definition"
 	"assay/internal/judge"
 	"assay/internal/judge/llm"
 	"assay/internal/judge/llm/provider"
@@ -49,41 +50,41 @@ func (d *draft) llm(def judge.Definition) error {
 		if errors.As(err, &e) && m.places[yamlField(e.Details[llm.DetailField], m.places)] != nil {
 			place = m.places[yamlField(e.Details[llm.DetailField], m.places)]
 		}
-		return within(place, err)
+		return definition.Within(place, err)
 	}
 	d.spec, d.settings, d.alias = m.spec, m.settings, llm.Alias(m.spec.Model)
 	return nil
 }
 
-func (d *draft) modelFields(m *modelBlock) fields {
+func (d *draft) modelFields(m *modelBlock) definition.Fields {
 	s, set := &m.spec, &m.settings
-	return fields{
+	return definition.Fields{
 		"provider":              d.intoExpanded(&set.Provider, "provider"),
 		"api":                   d.intoExpanded(&m.api, "api"),
 		"base_url":              d.intoExpanded(&set.BaseURL, "base_url"),
-		"api_version":           intoText(&m.apiVersion, "api_version"),
-		"endpoint":              intoText(&s.Endpoint, "endpoint"),
+		"api_version":           definition.Text(&m.apiVersion, "api_version"),
+		"endpoint":              definition.Text(&s.Endpoint, "endpoint"),
 		"model":                 d.intoExpanded(&s.Model, "model"),
 		"api_key_env":           d.intoExpanded(&set.KeyEnv, "api_key_env"),
-		"api_key_file":          intoText(&set.KeyFile, "api_key_file"),
-		"api_key_command":       intoTexts(&set.KeyCommand, "api_key_command", "a command is a list, without a shell: [pass, show, openai]"),
-		"ca_file":               intoText(&set.CAFile, "ca_file"),
-		"system":                intoText(&s.System, "system"),
-		"prompt":                intoText(&s.Prompt, "prompt"),
-		"rubric":                intoText(&s.Rubric, "rubric"),
+		"api_key_file":          definition.Text(&set.KeyFile, "api_key_file"),
+		"api_key_command":       definition.Texts(&set.KeyCommand, "api_key_command", "a command is a list, without a shell: [pass, show, openai]"),
+		"ca_file":               definition.Text(&set.CAFile, "ca_file"),
+		"system":                definition.Text(&s.System, "system"),
+		"prompt":                definition.Text(&s.Prompt, "prompt"),
+		"rubric":                definition.Text(&s.Rubric, "rubric"),
 		"examples":              d.intoExamples(&s.Examples),
 		"response_format":       d.intoExpanded(&s.ResponseFormat, "response_format"),
-		"temperature":           d.orExpanded("temperature", &m.temperatureByDefault, intoNumber(&s.Temperature, "temperature")),
-		"top_p":                 intoNumber(&s.TopP, "top_p"),
-		"seed":                  intoInt(&s.Seed, "seed"),
-		"max_tokens":            d.orExpanded("max_tokens", nil, intoInt(&m.maxTokens, "max_tokens")),
-		"max_completion_tokens": intoInt(&m.maxCompletion, "max_completion_tokens"),
+		"temperature":           d.orExpanded("temperature", &m.temperatureByDefault, definition.Number(&s.Temperature, "temperature")),
+		"top_p":                 definition.Number(&s.TopP, "top_p"),
+		"seed":                  definition.Int(&s.Seed, "seed"),
+		"max_tokens":            d.orExpanded("max_tokens", nil, definition.Int(&m.maxTokens, "max_tokens")),
+		"max_completion_tokens": definition.Int(&m.maxCompletion, "max_completion_tokens"),
 		"reasoning":             d.intoExpanded(&s.Reasoning, "reasoning"),
-		"timeout":               d.orExpanded("timeout", nil, intoDuration(&set.Timeout, "timeout")),
-		"context_tokens":        d.orExpanded("context_tokens", nil, intoInt(&m.context, "context_tokens")),
-		"long_transcripts":      intoText(&s.LongTranscripts, "long_transcripts"),
-		"transcript_tokens":     intoInt(&m.transcript, "transcript_tokens"),
-		"units_per_call":        intoInt(&m.unitsPerCall, "units_per_call"),
+		"timeout":               d.orExpanded("timeout", nil, definition.Duration(&set.Timeout, "timeout")),
+		"context_tokens":        d.orExpanded("context_tokens", nil, definition.Int(&m.context, "context_tokens")),
+		"long_transcripts":      definition.Text(&s.LongTranscripts, "long_transcripts"),
+		"transcript_tokens":     definition.Int(&m.transcript, "transcript_tokens"),
+		"units_per_call":        definition.Int(&m.unitsPerCall, "units_per_call"),
 		"extra":                 intoExtra(&s.Extra),
 	}
 }
@@ -95,7 +96,7 @@ func (m *modelBlock) complete(d *draft, def judge.Definition) error {
 	}
 	set := &m.settings
 	switch {
-	case set.KeyEnv != "" && !variableName.MatchString(set.KeyEnv):
+	case set.KeyEnv != "" && !definition.VariableName(set.KeyEnv):
 		return bad("api_key_env", "api_key_env is not the name of an environment variable").WithHint("name the variable that holds the key, for instance OPENAI_API_KEY; never write the key itself here")
 	case set.KeyEnv != "" && !keyVariable.MatchString(set.KeyEnv):
 		return bad("api_key_env", "api_key_env names %s, which a judge may not send", set.KeyEnv).
@@ -162,10 +163,10 @@ func yamlField(name string, places map[string]*yaml.Node) string {
 
 func (d *draft) intoExamples(to *[]llm.Example) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
-		return each(n, "examples", "begin each with `- session: |`", func(n *yaml.Node) error {
+		return definition.Each(n, "examples", "begin each with `- session: |`", func(n *yaml.Node) error {
 			var e llm.Example
-			err := mapping(n, "an example", fields{
-				"session": intoText(&e.Session, "session"),
+			err := mapping(n, "an example", definition.Fields{
+				"session": definition.Text(&e.Session, "session"),
 				"answer": func(n *yaml.Node) error {
 					names := make([]string, len(d.criteria))
 					for i, c := range d.criteria {
@@ -174,17 +175,17 @@ func (d *draft) intoExamples(to *[]llm.Example) func(*yaml.Node) error {
 					if n.Kind == yaml.MappingNode {
 						for i := 0; i < len(n.Content); i += 2 {
 							if key := n.Content[i]; !slices.Contains(names, key.Value) {
-								return at(key, "the answer of an example names %.60q, which is not a criterion%s", key.Value, judge.Nearest(key.Value, names)).WithHint("the criteria are %s", strings.Join(names, ", "))
+								return definition.At(key, "the answer of an example names %.60q, which is not a criterion%s", key.Value, definition.Nearest(key.Value, names)).WithHint("the criteria are %s", strings.Join(names, ", "))
 							}
 						}
 					}
 					var err error
-					e.Answer, err = toJSON(n)
+					e.Answer, err = definition.JSON(n)
 					return err
 				},
 			})
 			if err == nil && (strings.TrimSpace(e.Session) == "" || e.Answer == nil) {
-				err = at(n, "an example needs a session and an answer").WithHint("write both, or drop the example")
+				err = definition.At(n, "an example needs a session and an answer").WithHint("write both, or drop the example")
 			}
 			*to = append(*to, e)
 			return err
@@ -194,9 +195,9 @@ func (d *draft) intoExamples(to *[]llm.Example) func(*yaml.Node) error {
 
 func intoExtra(to *map[string]json.RawMessage) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
-		raw, err := toJSON(n)
+		raw, err := definition.JSON(n)
 		if err == nil && json.Unmarshal(raw, to) != nil {
-			err = at(n, "extra must be a mapping").WithHint("it holds further parameters of the request, for instance `reasoning_effort: low`")
+			err = definition.At(n, "extra must be a mapping").WithHint("it holds further parameters of the request, for instance `reasoning_effort: low`")
 		}
 		return err
 	}

@@ -9,18 +9,19 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"assay/internal/assay"
+	"assay/internal/definition"
 	"assay/internal/judge"
 )
 
 // draft is a definition on its way from YAML.
 type draft struct {
 	env         Env
-	name        source
+	name        definition.Source
 	description string
-	kind        source
-	unit        source
-	pass        source
-	fields      []source
+	kind        definition.Source
+	unit        definition.Source
+	pass        definition.Source
+	fields      []definition.Source
 	criteria    []assay.Criterion
 	places      []*yaml.Node // of the criteria
 	blocks      map[assay.JudgeKind]*yaml.Node
@@ -40,7 +41,7 @@ func Parse(text []byte, env Env) (assay.Judge, assay.JudgeVersion, error) {
 	if err != nil {
 		return assay.Judge{}, assay.JudgeVersion{}, err
 	}
-	j := assay.Judge{Name: d.name.text, Description: d.description, Version: v.ID, Source: string(text)}
+	j := assay.Judge{Name: d.name.Text, Description: d.description, Version: v.ID, Source: string(text)}
 	if d.settings != nil {
 		if j.Settings, err = json.Marshal(d.settings); err != nil {
 			return assay.Judge{}, assay.JudgeVersion{}, assay.Errorf(assay.CodeInternal, "write the judge's settings: %w", err)
@@ -52,7 +53,7 @@ func Parse(text []byte, env Env) (assay.Judge, assay.JudgeVersion, error) {
 func (d *draft) parse(text []byte) (assay.JudgeVersion, error) {
 	var none assay.JudgeVersion
 	var err error
-	if d.root, err = load(text); err != nil {
+	if d.root, err = definition.Load(text, form); err != nil {
 		return none, err
 	}
 	for _, step := range []func() error{d.read, d.checkHead, d.checkCriteria, d.checkFields} {
@@ -60,18 +61,18 @@ func (d *draft) parse(text []byte) (assay.JudgeVersion, error) {
 			return none, err
 		}
 	}
-	def := judge.Definition{Kind: assay.JudgeKind(d.kind.text), Unit: d.unitKind(), Criteria: d.criteria}
+	def := judge.Definition{Kind: assay.JudgeKind(d.kind.Text), Unit: d.unitKind(), Criteria: d.criteria}
 	def.MadeWith = madeWith(def.Kind, def.Unit)
 	for _, f := range d.fields {
-		def.Fields = append(def.Fields, f.text)
+		def.Fields = append(def.Fields, f.Text)
 	}
-	rule, err := judge.NewPassRule(strings.TrimSpace(d.pass.text), judge.RolledUp(d.criteria))
+	rule, err := judge.NewPassRule(strings.TrimSpace(d.pass.Text), judge.RolledUp(d.criteria))
 	if err != nil {
-		place := d.pass.node
+		place := d.pass.Node
 		if place == nil {
 			place = d.root
 		}
-		return none, within(place, err)
+		return none, definition.Within(place, err)
 	}
 	def.Pass = rule.Expr()
 	switch def.Kind {
@@ -95,19 +96,19 @@ func (d *draft) read() error {
 	block := func(kind assay.JudgeKind) func(*yaml.Node) error {
 		return func(n *yaml.Node) error { d.blocks[kind] = n; return nil }
 	}
-	return mapping(d.root, "a judge", fields{
-		"name":        intoSource(&d.name, "name"),
-		"description": intoText(&d.description, "description"),
-		"kind":        intoSource(&d.kind, "kind"),
-		"unit":        intoSource(&d.unit, "unit"),
-		"pass":        intoSource(&d.pass, "pass"),
+	return mapping(d.root, "a judge", definition.Fields{
+		"name":        d.name.Into("name"),
+		"description": definition.Text(&d.description, "description"),
+		"kind":        d.kind.Into("kind"),
+		"unit":        d.unit.Into("unit"),
+		"pass":        d.pass.Into("pass"),
 		"criteria": func(n *yaml.Node) error {
-			return each(n, "criteria", "begin each with `- name:`", d.criterion)
+			return definition.Each(n, "criteria", "begin each with `- name:`", d.criterion)
 		},
 		"fields": func(n *yaml.Node) error {
-			return each(n, "fields", "for instance [metadata.tier]", func(n *yaml.Node) error {
-				var s source
-				err := intoSource(&s, "an entry of fields")(n)
+			return definition.Each(n, "fields", "for instance [metadata.tier]", func(n *yaml.Node) error {
+				var s definition.Source
+				err := s.Into("an entry of fields")(n)
 				d.fields = append(d.fields, s)
 				return err
 			})
@@ -121,17 +122,17 @@ func (d *draft) read() error {
 func (d *draft) criterion(n *yaml.Node) error {
 	c := assay.Criterion{Evidence: assay.EvidenceOptional}
 	var typ, evidence, rollUp string
-	err := mapping(n, "a criterion", fields{
-		"name":          intoText(&c.Name, "name"),
-		"type":          intoText(&typ, "type"),
-		"question":      intoText(&c.Question, "question"),
-		"values":        intoTexts(&c.Values, "values", "for instance [bad, fair, good]"),
-		"min":           intoNumber(&c.Min, "min"),
-		"max":           intoNumber(&c.Max, "max"),
-		"may_not_apply": intoBool(&c.MayNotApply, "may_not_apply"),
-		"may_abstain":   intoBool(&c.MayAbstain, "may_abstain"),
-		"evidence":      intoText(&evidence, "evidence"),
-		"roll_up":       intoText(&rollUp, "roll_up"),
+	err := mapping(n, "a criterion", definition.Fields{
+		"name":          definition.Text(&c.Name, "name"),
+		"type":          definition.Text(&typ, "type"),
+		"question":      definition.Text(&c.Question, "question"),
+		"values":        definition.Texts(&c.Values, "values", "for instance [bad, fair, good]"),
+		"min":           definition.Number(&c.Min, "min"),
+		"max":           definition.Number(&c.Max, "max"),
+		"may_not_apply": definition.Bool(&c.MayNotApply, "may_not_apply"),
+		"may_abstain":   definition.Bool(&c.MayAbstain, "may_abstain"),
+		"evidence":      definition.Text(&evidence, "evidence"),
+		"roll_up":       definition.Text(&rollUp, "roll_up"),
 	})
 	if err != nil {
 		return err
@@ -157,62 +158,62 @@ func (d *draft) checkHead() error {
 		return n
 	}
 	switch {
-	case d.name.text == "":
-		return at(orRoot(d.name.node), "the judge has no name").WithHint("write `name: …`; runs and reports call it by that")
-	case !judgeName.MatchString(d.name.text):
-		return at(d.name.node, "the name %.80q is not valid", d.name.text).WithHint("use 1 to 64 characters: a-z, 0-9, dot, dash, underscore; begin and end with a letter or a digit")
-	case d.kind.text == "":
-		return at(orRoot(d.kind.node), "the judge has no kind").WithHint("write `kind: rules`, `kind: command` or `kind: llm`")
-	case !slices.Contains(kindNames, d.kind.text):
-		return at(d.kind.node, "kind %.40q is not known%s", d.kind.text, judge.Nearest(d.kind.text, kindNames)).WithHint("use rules, command or llm")
+	case d.name.Text == "":
+		return definition.At(orRoot(d.name.Node), "the judge has no name").WithHint("write `name: …`; runs and reports call it by that")
+	case !judgeName.MatchString(d.name.Text):
+		return definition.At(d.name.Node, "the name %.80q is not valid", d.name.Text).WithHint("use 1 to 64 characters: a-z, 0-9, dot, dash, underscore; begin and end with a letter or a digit")
+	case d.kind.Text == "":
+		return definition.At(orRoot(d.kind.Node), "the judge has no kind").WithHint("write `kind: rules`, `kind: command` or `kind: llm`")
+	case !slices.Contains(kindNames, d.kind.Text):
+		return definition.At(d.kind.Node, "kind %.40q is not known%s", d.kind.Text, definition.Nearest(d.kind.Text, kindNames)).WithHint("use rules, command or llm")
 	}
 	switch units := []string{string(assay.UnitSession), string(assay.UnitTurn), string(assay.UnitToolCall)}; {
 	case !slices.Contains(units, string(d.unitKind())):
-		return at(d.unit.node, "unit %.40q is not known%s", d.unit.text, judge.Nearest(d.unit.text, units)).WithHint("drop it, or write session, turn or tool_call")
-	case d.unitKind() != assay.UnitSession && d.kind.text != string(assay.JudgeLLM):
-		return at(d.unit.node, "unit %s is not supported by judges of the kind %s, which answer about a whole session", d.unit.text, d.kind.text).
+		return definition.At(d.unit.Node, "unit %.40q is not known%s", d.unit.Text, definition.Nearest(d.unit.Text, units)).WithHint("drop it, or write session, turn or tool_call")
+	case d.unitKind() != assay.UnitSession && d.kind.Text != string(assay.JudgeLLM):
+		return definition.At(d.unit.Node, "unit %s is not supported by judges of the kind %s, which answer about a whole session", d.unit.Text, d.kind.Text).
 			WithHint("drop `unit`, and answer about all of them at once; a judge of the kind llm can be asked about each")
 	}
 	for kind, block := range d.blocks {
-		if string(kind) != d.kind.text {
-			return at(block, "the judge is of the kind %s and has a block %s", d.kind.text, kind).WithHint("drop the block, or set `kind: %s`", kind)
+		if string(kind) != d.kind.Text {
+			return definition.At(block, "the judge is of the kind %s and has a block %s", d.kind.Text, kind).WithHint("drop the block, or set `kind: %s`", kind)
 		}
 	}
-	if d.blocks[assay.JudgeKind(d.kind.text)] == nil {
-		return at(d.kind.node, "the judge is of the kind %s and has no block %s", d.kind.text, d.kind.text).WithHint("write `%s:` with its fields", d.kind.text)
+	if d.blocks[assay.JudgeKind(d.kind.Text)] == nil {
+		return definition.At(d.kind.Node, "the judge is of the kind %s and has no block %s", d.kind.Text, d.kind.Text).WithHint("write `%s:` with its fields", d.kind.Text)
 	}
 	return nil
 }
 
 func (d *draft) unitKind() assay.UnitKind {
-	if d.unit.text == "" {
+	if d.unit.Text == "" {
 		return assay.UnitSession
 	}
-	return assay.UnitKind(d.unit.text)
+	return assay.UnitKind(d.unit.Text)
 }
 
 func (d *draft) checkCriteria() error {
 	if len(d.criteria) == 0 {
-		return at(d.root, "the judge has no criteria").WithHint("ask at least one question under `criteria:`")
+		return definition.At(d.root, "the judge has no criteria").WithHint("ask at least one question under `criteria:`")
 	}
 	for i, c := range d.criteria {
 		if c.Name == "" {
-			return at(d.places[i], "criterion %d has no name", i+1).WithHint("write `- name: …`")
+			return definition.At(d.places[i], "criterion %d has no name", i+1).WithHint("write `- name: …`")
 		}
 		if c.Type == "" {
-			return at(d.places[i], "criterion %q has no type", c.Name).WithHint("write `type: boolean`, ordinal, number or category")
+			return definition.At(d.places[i], "criterion %q has no type", c.Name).WithHint("write `type: boolean`, ordinal, number or category")
 		}
 		if err := judge.CheckCriterion(c); err != nil {
-			return within(d.places[i], err)
+			return definition.Within(d.places[i], err)
 		}
 		if err := judge.CheckRollUp(c, d.unitKind()); err != nil {
-			return within(d.places[i], err)
+			return definition.Within(d.places[i], err)
 		}
 		if slices.ContainsFunc(d.criteria[:i], func(o assay.Criterion) bool { return o.Name == c.Name }) {
-			return at(d.places[i], "criterion %q is there twice", c.Name).WithHint("rename one of them")
+			return definition.At(d.places[i], "criterion %q is there twice", c.Name).WithHint("rename one of them")
 		}
-		if d.kind.text == string(assay.JudgeLLM) && strings.TrimSpace(c.Question) == "" {
-			return at(d.places[i], "criterion %q has no question, and a model must be asked something", c.Name).WithHint("write `question: …`, for instance \"Was the user's problem solved?\"")
+		if d.kind.Text == string(assay.JudgeLLM) && strings.TrimSpace(c.Question) == "" {
+			return definition.At(d.places[i], "criterion %q has no question, and a model must be asked something", c.Name).WithHint("write `question: …`, for instance \"Was the user's problem solved?\"")
 		}
 	}
 	return nil
@@ -220,8 +221,8 @@ func (d *draft) checkCriteria() error {
 
 func (d *draft) checkFields() error {
 	for _, f := range d.fields {
-		if err := judge.CheckField(assay.JudgeKind(d.kind.text), f.text); err != nil {
-			return within(f.node, err)
+		if err := judge.CheckField(assay.JudgeKind(d.kind.Text), f.Text); err != nil {
+			return definition.Within(f.Node, err)
 		}
 	}
 	return nil

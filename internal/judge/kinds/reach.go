@@ -4,6 +4,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"assay/internal/assay"
+	"assay/internal/definition"
 )
 
 // Reaches says whether a definition makes the process that drives runs read a file or start a program
@@ -11,7 +12,7 @@ import (
 // from elsewhere could read any file as if it were a key, and send it away. Text that cannot be read
 // reaches nothing: Parse refuses it.
 func Reaches(text []byte) (what string, does bool) {
-	root, err := load(text)
+	root, err := definition.Load(text, form)
 	if err != nil {
 		return "", false
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"assay/internal/definition"
 )
 
 // variablePrefix limits what a definition can read of the environment, so that one sent from
@@ -36,13 +38,13 @@ func (d *draft) expand(n *yaml.Node, name string) (e expanded, err error) {
 		value, set := d.env.lookup(variable)
 		switch {
 		case !strings.HasPrefix(variable, variablePrefix):
-			err = at(n, "%s names the variable %.60q", name, variable).WithHint("only variables that begin with %s can be named in a definition", variablePrefix)
+			err = definition.At(n, "%s names the variable %.60q", name, variable).WithHint("only variables that begin with %s can be named in a definition", variablePrefix)
 		case rest != "" && !takesEmpty && given == rest:
-			err = at(n, "%s holds ${%.60s}, which is not understood", name, inside).WithHint("write ${%s}, ${%s:-default} or ${%s-default}", variable, variable, variable)
+			err = definition.At(n, "%s holds ${%.60s}, which is not understood", name, inside).WithHint("write ${%s}, ${%s:-default} or ${%s-default}", variable, variable, variable)
 		case set && (value != "" || takesEmpty):
 			given = value
 		case rest == "":
-			err = at(n, "%s needs the variable %s, which is not set or empty", name, variable).WithHint("set it, or give a default: ${%s:-…}", variable)
+			err = definition.At(n, "%s needs the variable %s, which is not set or empty", name, variable).WithHint("set it, or give a default: ${%s:-…}", variable)
 		default:
 			e.byDefault = whole
 		}
@@ -56,7 +58,7 @@ func (d *draft) expand(n *yaml.Node, name string) (e expanded, err error) {
 // intoExpanded reads a text in which variables may stand.
 func (d *draft) intoExpanded(to *string, name string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
-		if err := intoText(to, name)(n); err != nil {
+		if err := definition.Text(to, name)(n); err != nil {
 			return err
 		}
 		e, err := d.expand(n, name)
@@ -85,6 +87,6 @@ func (d *draft) orExpanded(name string, byDefault *bool, set func(*yaml.Node) er
 			return nil
 		}
 		// What the variables hold is not shown: one of them may be a key.
-		return at(n, "%s cannot be what %s holds", name, strings.Join(e.variables, " and ")).WithHint("give it a value as it would stand here, or an empty one to leave %s out", name)
+		return definition.At(n, "%s cannot be what %s holds", name, strings.Join(e.variables, " and ")).WithHint("give it a value as it would stand here, or an empty one to leave %s out", name)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"assay/internal/assay"
+	"assay/internal/definition"
 	"assay/internal/judge"
 	"assay/internal/judge/llm/provider"
 )
@@ -161,7 +162,7 @@ func parseTemplate(t string) ([]piece, error) {
 		}
 		name = strings.TrimSpace(name)
 		if !slices.Contains(places, name) {
-			return nil, fmt.Errorf("the placeholder {{%.40s}} is not known%s", name, judge.Nearest(name, places))
+			return nil, fmt.Errorf("the placeholder {{%.40s}} is not known%s", name, definition.Nearest(name, places))
 		}
 		pieces = append(pieces, piece{place: name})
 		t = after

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"assay/internal/assay"
+	"assay/internal/definition"
 	"assay/internal/judge"
 	"assay/internal/judge/llm/provider"
 	"assay/internal/session/transcript"
@@ -76,7 +77,7 @@ func (s *Spec) Complete(d judge.Definition, settings Settings, known int64) erro
 	formats := []string{provider.FormatSchema, provider.FormatTool, provider.FormatObject, provider.FormatNone}
 	switch strategies := []string{longRefuse, longHeadAndTail}; {
 	case !slices.Contains(formats, s.ResponseFormat):
-		return invalid("response_format", "response_format %.40q is not known%s", s.ResponseFormat, judge.Nearest(s.ResponseFormat, formats)).WithHint("use json_schema, tool, json_object or none")
+		return invalid("response_format", "response_format %.40q is not known%s", s.ResponseFormat, definition.Nearest(s.ResponseFormat, formats)).WithHint("use json_schema, tool, json_object or none")
 	case s.UnitsPerCall != 0 && d.Unit == assay.UnitSession:
 		return invalid("units_per_call", "units_per_call belongs to judges of turns or tool calls").WithHint("drop it, or set `unit: turn` or `unit: tool_call`")
 	case s.UnitsPerCall < 0 || s.UnitsPerCall > maxUnitsPerCall:
@@ -86,7 +87,7 @@ func (s *Spec) Complete(d judge.Definition, settings Settings, known int64) erro
 	case s.Reasoning != "" && (s.Temperature != nil || s.TopP != nil):
 		return invalid("reasoning", "reasoning is given together with temperature or top_p, which reasoning models do not take").WithHint("drop temperature and top_p, or reasoning; of a built-in judge unset ASSAY_JUDGE_TEMPERATURE or ASSAY_JUDGE_REASONING")
 	case !slices.Contains(strategies, s.LongTranscripts):
-		return invalid("long_transcripts", "long_transcripts %.40q is not known%s", s.LongTranscripts, judge.Nearest(s.LongTranscripts, strategies)).WithHint("use refuse or head_and_tail")
+		return invalid("long_transcripts", "long_transcripts %.40q is not known%s", s.LongTranscripts, definition.Nearest(s.LongTranscripts, strategies)).WithHint("use refuse or head_and_tail")
 	case s.LongTranscripts == longRefuse && s.TranscriptTokens != 0:
 		return invalid("transcript_tokens", "transcript_tokens bounds a transcript that is cut, and long ones are refused").WithHint("write `long_transcripts: head_and_tail`, or drop it")
 	case s.LongTranscripts == longHeadAndTail && d.Unit != assay.UnitSession:

@@ -13,6 +13,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"assay/internal/assay"
+	"assay/internal/definition"
 	"assay/internal/judge"
 )
 
@@ -187,7 +188,7 @@ func (e *environment) hint(message string) string {
 	case varMetadata:
 		return "metadata is hidden from judges; list the keys that the judge must see under `fields:` as metadata.KEY"
 	default:
-		return "the variables are " + strings.Join(e.names, ", ") + judge.Nearest(name, e.names)
+		return "the variables are " + strings.Join(e.names, ", ") + definition.Nearest(name, e.names)
 	}
 }
 

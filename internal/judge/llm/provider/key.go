@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"assay/internal/definition"
 )
 
 // Keys gives the key from the one source that settings name, and remembers every key that it gave, so
@@ -42,7 +44,7 @@ func NewKeys(s Settings, env Env) *Keys {
 	case s.KeyFile != "":
 		k.source = &keyFile{path: s.KeyFile}
 	case len(s.KeyCommand) > 0:
-		k.source = &keyCommand{argv: s.KeyCommand, env: commandEnv(env.LookupEnv), most: commandLimit, now: time.Now}
+		k.source = &keyCommand{argv: s.KeyCommand, env: definition.SecretEnv(env.LookupEnv), most: commandLimit, now: time.Now}
 	}
 	return k
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/assay"
-	"assay/internal/judge"
+	"assay/internal/definition"
 )
 
 // Complete fills in the defaults of the named provider and checks s as a whole. The error names the
@@ -21,14 +21,14 @@ func (s Settings) Complete() (Settings, error) {
 	}
 	profile, ok := ProfileOf(s.Provider)
 	if !ok {
-		return s, invalid("provider", "the provider %.40q is not known%s", s.Provider, judge.Nearest(s.Provider, names())).
+		return s, invalid("provider", "the provider %.40q is not known%s", s.Provider, definition.Nearest(s.Provider, names())).
 			WithHint("use one of %s; the last is any server that speaks one of the protocols", strings.Join(names(), ", "))
 	}
 	if s.API == "" {
 		s.API = profile.APIs[0]
 	}
 	if !slices.Contains(profile.APIs, s.API) {
-		return s, invalid("api", "api %.40q is not spoken by %s%s", s.API, s.Provider, judge.Nearest(string(s.API), texts(profile.APIs))).
+		return s, invalid("api", "api %.40q is not spoken by %s%s", s.API, s.Provider, definition.Nearest(string(s.API), texts(profile.APIs))).
 			WithHint("use %s", strings.Join(texts(profile.APIs), " or "))
 	}
 	if s.BaseURL == "" {
