@@ -36,8 +36,9 @@ type Options struct {
 
 // Dispatcher finds runs and drives them.
 type Dispatcher struct {
-	o    Options
-	poke chan struct{}
+	o     Options
+	poke  chan struct{}
+	began time.Time // before it no report could be heard
 
 	mu    sync.Mutex
 	mine  map[assay.RunID]bool
@@ -71,6 +72,7 @@ func (d *Dispatcher) Wake() {
 // of single runs are stored with them or logged, and tried again.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	defer d.group.Wait()
+	d.began = d.o.Now()
 	for _, driver := range d.o.Drivers {
 		if b, ok := driver.(engine.Beginner); ok {
 			b.Begin()
@@ -111,12 +113,16 @@ func (d *Dispatcher) sweep(ctx context.Context) {
 // look does what one waiting run needs.
 func (d *Dispatcher) look(ctx context.Context, run assay.Run) error {
 	switch {
+	case run.Kind == assay.RunExternal:
+		_, err := engine.EndSilent(ctx, d.o.Store, run, d.began, d.o.Now)
+		return err
 	case run.State == assay.RunRunning:
 		// Nobody of this process drives it and we own: its driver is dead, unless it was ours and gave up.
 		if d.o.Look && run.CancelRequestedAt == nil {
 			return nil
 		}
-		return d.takeUp(ctx, run, !d.gaveUp(run))
+		// A harness lives on without its driver: going on with it is no death.
+		return d.takeUp(ctx, run, run.Kind != assay.RunSuite && !d.gaveUp(run))
 	case run.CancelRequestedAt != nil:
 		_, err := engine.FinishCancel(ctx, d.o.Store, run, d.o.Now)
 		return err
@@ -161,7 +167,7 @@ func (d *Dispatcher) takeUp(ctx context.Context, run assay.Run, dead bool) error
 	d.hold(run.ID)
 	d.group.Go(func() {
 		defer d.release(run.ID)
-		if err := d.drive(ctx, driver, run); err != nil {
+		if err := d.drive(ctx, driver, run); err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 			d.o.Log.Warn("drive run", "run", run.ID.String(), "epoch", run.Epoch, "error", err)
 			d.giveUp(ctx, run, err)
 			wait(ctx, d.o.ErrorPause)
