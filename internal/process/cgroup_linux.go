@@ -2,12 +2,13 @@ package process
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 )
 
@@ -18,15 +19,14 @@ type cgroup struct {
 	fd  *os.File // while it is entered
 }
 
-var cgroupNumber atomic.Int64 // names of one process differ
-
-// newCgroup makes one below that of this process; nil where that cannot be done.
+// newCgroup makes one below that of this process; nil where that cannot be done. No two ever have one
+// name: what is written down of one must not mean another later.
 func newCgroup() *cgroup {
 	own := ownCgroup()
 	if own == "" {
 		return nil
 	}
-	dir := filepath.Join(own, fmt.Sprintf("assay-%d-%d", os.Getpid(), cgroupNumber.Add(1)))
+	dir := filepath.Join(own, fmt.Sprintf("assay-%d-%s", os.Getpid(), rand.Text()))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil
 	}
@@ -88,6 +88,14 @@ func (c *cgroup) enter(attributes *syscall.SysProcAttr) {
 	attributes.UseCgroupFD, attributes.CgroupFD = true, int(f.Fd())
 }
 
+// entered lets go of what enter opened.
+func (c *cgroup) entered() {
+	if c != nil && c.fd != nil {
+		c.fd.Close()
+		c.fd = nil
+	}
+}
+
 // kill kills all that is in c, whatever it does meanwhile.
 func (c *cgroup) kill() {
 	if c != nil {
@@ -115,13 +123,20 @@ func (c *cgroup) processes() (pids []int) {
 	return pids
 }
 
+// remove takes c away, and groups that were made below it, once nothing lives there.
 func (c *cgroup) remove() {
 	if c == nil {
 		return
 	}
-	if c.fd != nil {
-		c.fd.Close()
-		c.fd = nil
+	c.entered()
+	var dirs []string
+	filepath.WalkDir(c.dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	for _, dir := range slices.Backward(dirs) { // the innermost first
+		os.Remove(dir)
 	}
-	os.Remove(c.dir)
 }

@@ -40,3 +40,10 @@ func awaitExit(pid int) {
 		}
 	}
 }
+
+// dead says whether a process has ended and is only not reaped yet.
+func dead(pid int) bool {
+	const zombie = 5 // SZOMB of sys/proc.h
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	return err != nil || info.Proc.P_stat == zombie
+}

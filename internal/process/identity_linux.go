@@ -1,10 +1,8 @@
 package process
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -13,25 +11,20 @@ import (
 
 // Identify reads the identity of a running or not yet reaped process.
 func Identify(pid int) (Identity, error) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	s, err := readStat(pid)
 	if err != nil {
 		return Identity{}, fmt.Errorf("identify process %d: %w", pid, err)
 	}
-	// The name in brackets may hold anything; what follows its last bracket is plain.
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const startTime = 22 - 3 // proc(5) numbers from 1, and two fields stand before the bracket's end
-	if len(fields) <= startTime {
-		return Identity{}, fmt.Errorf("identify process %d: unexpected form of its stat", pid)
-	}
-	start, err := strconv.ParseUint(string(fields[startTime]), 10, 64)
+	boot, err := bootID()
 	if err != nil {
 		return Identity{}, fmt.Errorf("identify process %d: %w", pid, err)
 	}
+	return Identity{PID: pid, Start: s.start, Boot: boot}, nil
+}
+
+func bootID() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return Identity{}, fmt.Errorf("identify process %d: %w", pid, err)
-	}
-	return Identity{PID: pid, Start: start, Boot: strings.TrimSpace(string(boot))}, nil
+	return strings.TrimSpace(string(boot)), err
 }
 
 // groupAttributes makes the child the leader of a group of its own, and has the kernel end it when

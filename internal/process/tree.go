@@ -2,12 +2,11 @@ package process
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
-	"strings"
+	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -26,15 +25,19 @@ type TreeSpec struct {
 	Cgroup bool
 }
 
-// Tree is a process that leads a group of its own, with all its descendants. The process that starts
-// one should be a subreaper (BecomeSubreaper) and start nothing else: every child but the leader is
-// taken for a descendant that lost its parent.
+// Tree is a process that leads a group of its own, with all its descendants. In a subreaper
+// (BecomeSubreaper) it is whole: every child of this process but the leader is then taken for a descendant
+// that lost its parent, so a subreaper starts one tree and nothing else. In another process descendants
+// that left the group are found by control group and mark only.
 type Tree struct {
 	spec     TreeSpec
 	cmd      *exec.Cmd
 	identity Identity
 	cgroup   *cgroup
 	exited   chan struct{}
+
+	mu     sync.Mutex // no signal goes out while the leader is reaped, nor after
+	reaped bool
 }
 
 // ExitFacts is how a leader ended: its exit code, or -1 and the signal that ended it.
@@ -43,60 +46,14 @@ type ExitFacts struct {
 	Signal syscall.Signal
 }
 
-// Find is where the program argv0 is, as a process with this folder and environment would find it: by
-// its PATH where the name has no slash, else relative to its folder. The error says what is missing.
-func Find(argv0, dir string, env []string) (string, error) {
-	if argv0 == "" {
-		return "", errors.New("no program is named")
-	}
-	if strings.Contains(argv0, "/") {
-		path := argv0
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		return path, executable(path)
-	}
-	search, set := "", false
-	for _, e := range env {
-		if value, ok := strings.CutPrefix(e, "PATH="); ok {
-			search, set = value, true
-		}
-	}
-	if !set {
-		return "", fmt.Errorf("find %s: the environment has no PATH", argv0)
-	}
-	for _, folder := range filepath.SplitList(search) {
-		if folder == "" {
-			folder = "."
-		}
-		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(dir, folder)
-		}
-		if path := filepath.Join(folder, argv0); executable(path) == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("find %s: it is in no folder of PATH (%s): %w", argv0, search, os.ErrNotExist)
-}
-
-func executable(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return err
-	case info.IsDir():
-		return fmt.Errorf("%s is a folder", path)
-	case info.Mode()&0o111 == 0:
-		return fmt.Errorf("%s may not be executed: %w", path, os.ErrPermission)
-	}
-	return nil
-}
-
 // StartTree starts the leader. The error says what could not be started and why.
 func StartTree(s TreeSpec) (*Tree, error) {
 	defer closeFiles(append([]*os.File{s.Stdin, s.Stdout, s.Stderr}, s.Extra...))
 	if len(s.Argv) == 0 {
 		return nil, errors.New("start process: no command given")
+	}
+	if err := Enterable(s.Dir); err != nil {
+		return nil, err
 	}
 	path, err := Find(s.Argv[0], s.Dir, s.Env)
 	if err != nil {
@@ -110,7 +67,7 @@ func StartTree(s TreeSpec) (*Tree, error) {
 	go t.live(path, started)
 	if err := <-started; err != nil {
 		t.cgroup.remove()
-		return nil, fmt.Errorf("start %s: %w", s.Argv[0], err)
+		return nil, explain(path, err)
 	}
 	return t, nil
 }
@@ -127,15 +84,19 @@ func (t *Tree) live(path string, started chan<- error) {
 		t.cgroup = nil
 		err = t.start(path, nil)
 	}
-	if err != nil {
-		started <- err
-		return
+	t.cgroup.entered()
+	if err == nil {
+		// It is not reaped yet, so its number is its own whatever it does.
+		if t.identity, err = Identify(t.cmd.Process.Pid); err != nil {
+			t.cmd.Process.Kill() // without an identity nobody could end it later
+			t.cmd.Wait()
+		}
 	}
-	// It is not reaped yet, so its number is its own whatever it does.
-	t.identity, _ = Identify(t.cmd.Process.Pid)
-	started <- nil
-	awaitExit(t.cmd.Process.Pid)
-	close(t.exited)
+	started <- err
+	if err == nil {
+		awaitExit(t.cmd.Process.Pid)
+		close(t.exited)
+	}
 }
 
 func (t *Tree) start(path string, c *cgroup) error {
@@ -168,46 +129,90 @@ func (t *Tree) Cgroup() string { return t.cgroup.path() }
 // and that of its group cannot mean anybody else.
 func (t *Tree) Exited() <-chan struct{} { return t.exited }
 
-// Signal signals the whole group.
-func (t *Tree) Signal(sig syscall.Signal) { syscall.Kill(-t.cmd.Process.Pid, sig) }
+// Signal signals the whole group. After End it does nothing.
+func (t *Tree) Signal(sig syscall.Signal) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.reaped {
+		syscall.Kill(-t.cmd.Process.Pid, sig)
+	}
+}
 
-// Remains are what is known of a tree whose parent died.
+// Remains are what has to be known to end the tree once this process is dead.
 func (t *Tree) Remains() Remains {
 	return Remains{Leader: t.identity, Cgroup: t.Cgroup(), Mark: t.spec.Mark}
 }
 
-// End kills whatever is left of the tree, again and again until nothing is, and reaps it. left are the
-// processes that would not go within limit: those that the kernel holds.
-func (t *Tree) End(limit time.Duration) (facts ExitFacts, left []int) {
-	deadline := time.Now().Add(limit)
-	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		t.Signal(syscall.SIGKILL)
-		t.cgroup.kill()
-		left = t.killAdopted()
-		left = append(left, t.Remains().kill(os.Getpid())...)
-		select {
-		case <-t.exited:
-			if len(left) == 0 {
-				return t.reap(), nil
-			}
-		default:
-			left = append(left, t.cmd.Process.Pid)
-		}
-		if time.Now().After(deadline) {
-			return ExitFacts{Code: -1, Signal: syscall.SIGKILL}, left
-		}
-		time.Sleep(wait)
+func (t *Tree) hasExited() bool {
+	select {
+	case <-t.exited:
+		return true
+	default:
+		return false
 	}
 }
 
+const longestLook = 20 * time.Millisecond
+
+// End kills whatever is left of the tree, again and again until nothing is, and reaps it. left are the
+// processes that would not go within limit: those that the kernel holds. It is called once.
+func (t *Tree) End(limit time.Duration) (facts ExitFacts, left []int) {
+	deadline := time.Now().Add(limit)
+	for wait := time.Millisecond; ; wait = min(2*wait, longestLook) {
+		left = t.kill()
+		if len(left) == 0 {
+			if t.hasExited() && !t.isReaped() {
+				// Only now: while the leader reserves its number its group can be signalled.
+				facts = t.reap()
+			}
+			if t.isReaped() && !hasChildren() {
+				t.cgroup.remove()
+				return facts, nil
+			}
+		}
+		if time.Now().After(deadline) {
+			break
+		}
+		time.Sleep(wait)
+	}
+	if t.hasExited() && !t.isReaped() {
+		facts = t.reap()
+	} else if !t.isReaped() {
+		facts = ExitFacts{Code: -1, Signal: syscall.SIGKILL}
+		left = append(left, t.cmd.Process.Pid)
+	}
+	return facts, compact(left)
+}
+
+// kill signals all that is left but the dead leader, and lists it.
+func (t *Tree) kill() (left []int) {
+	t.Signal(syscall.SIGKILL)
+	t.cgroup.kill()
+	left = t.killAdopted()
+	return compact(append(left, t.Remains().kill(os.Getpid())...))
+}
+
+func (t *Tree) isReaped() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reaped
+}
+
 func (t *Tree) reap() (f ExitFacts) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.cmd.Wait()
-	t.cgroup.remove()
+	t.reaped = true
 	f.Code = t.cmd.ProcessState.ExitCode()
 	if w, ok := t.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		f.Signal = w.Signal()
 	}
 	return f
+}
+
+func compact(pids []int) []int {
+	slices.Sort(pids)
+	return slices.Compact(pids)
 }
 
 func closeFiles(files []*os.File) {

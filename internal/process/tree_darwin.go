@@ -12,7 +12,15 @@ func BecomeSubreaper() error { return errors.ErrUnsupported }
 // ReapAdopted has nothing to do where nothing is adopted.
 func (t *Tree) ReapAdopted() int { return 0 }
 
+// Alone says whether the leader has exited; what it left in its group is not seen.
+func (t *Tree) Alone() bool { return t.hasExited() }
+
+// SignalLeavers has nobody to signal.
+func (t *Tree) SignalLeavers(syscall.Signal) {}
+
 func (t *Tree) killAdopted() []int { return nil }
+
+func hasChildren() bool { return false }
 
 // Remains are what is known of a tree whose parent died.
 type Remains struct {
@@ -40,12 +48,15 @@ func (r Remains) Alive() []int {
 	return nil
 }
 
-func (r Remains) kill(int) []int {
-	alive := r.Alive()
-	for _, pid := range alive {
-		syscall.Kill(-pid, syscall.SIGKILL)
+// kill has no descriptor of a process to signal by: between the check and the signal lies a moment.
+func (r Remains) kill(but int) (found []int) {
+	for _, pid := range r.Alive() {
+		if pid != but && !dead(pid) {
+			syscall.Kill(-pid, syscall.SIGKILL)
+			found = append(found, pid)
+		}
 	}
-	return alive
+	return found
 }
 
 type cgroup struct{}
@@ -53,5 +64,6 @@ type cgroup struct{}
 func newCgroup() *cgroup                   { return nil }
 func (*cgroup) path() string               { return "" }
 func (*cgroup) enter(*syscall.SysProcAttr) {}
+func (*cgroup) entered()                   {}
 func (*cgroup) kill()                      {}
 func (*cgroup) remove()                    {}

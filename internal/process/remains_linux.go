@@ -1,0 +1,110 @@
+package process
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Remains are what is known of a tree whose parent died. A process is of it when that is proven: it is the
+// leader, in a group that the leader leads still, in the tree's control group, or carries its mark.
+type Remains struct {
+	Leader Identity `json:"leader"`
+	Cgroup string   `json:"cgroup,omitempty"`
+	Mark   string   `json:"mark"`
+}
+
+// End kills what is left of the tree, again and again until nothing is. left are the processes that
+// would not go within limit.
+func (r Remains) End(limit time.Duration) (left []int) {
+	deadline := time.Now().Add(limit)
+	c := cgroupAt(r.Cgroup)
+	if r.past() {
+		return nil
+	}
+	for wait := time.Millisecond; ; wait = min(2*wait, longestLook) {
+		c.kill()
+		left = r.kill(0)
+		if len(left) == 0 {
+			c.remove()
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return compact(left)
+		}
+		time.Sleep(wait)
+	}
+}
+
+// past says that the machine was started again since: nothing is left, and the name of the control group
+// proves nothing.
+func (r Remains) past() bool {
+	boot, err := bootID()
+	return err == nil && r.Leader.Boot != "" && r.Leader.Boot != boot
+}
+
+// Alive lists the living processes of the tree. The dead that nobody reaped do not count.
+func (r Remains) Alive() (pids []int) {
+	if r.past() {
+		return nil
+	}
+	in := cgroupAt(r.Cgroup).processes()
+	for _, pid := range processes() {
+		if r.holds(pid, in) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// kill signals every living process of the tree but the one given, and lists them.
+func (r Remains) kill(but int) (found []int) {
+	in := cgroupAt(r.Cgroup).processes()
+	for _, pid := range processes() {
+		if pid != but && r.killOne(pid, in) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// killOne kills pid if it is of the tree. The check comes after the descriptor was opened: a descriptor
+// means one process for ever, so a number that is reused meanwhile cannot be hit.
+func (r Remains) killOne(pid int, in []int) bool {
+	if !r.holds(pid, in) {
+		return false
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return false // it is gone
+	}
+	if err != nil {
+		return true // a kernel before 5.3: it is said to be left, and never signalled by its number
+	}
+	defer unix.Close(fd)
+	if !r.holds(pid, cgroupAt(r.Cgroup).processes()) {
+		return false
+	}
+	unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	return true
+}
+
+// holds says whether a living process is proven to be of the tree.
+func (r Remains) holds(pid int, in []int) bool {
+	s, err := readStat(pid)
+	if err != nil || s.dead {
+		return false
+	}
+	if slices.Contains(in, pid) {
+		return true
+	}
+	if s.start < r.Leader.Start {
+		return false // older than the leader, so none of its descendants
+	}
+	if r.Leader.PID != 0 && s.group == r.Leader.PID && r.Leader.Is(r.Leader.PID) {
+		return true
+	}
+	return r.Mark != "" && marked(pid, r.Mark)
+}
