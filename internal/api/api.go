@@ -29,6 +29,7 @@ type Services struct {
 	Report       func(ctx context.Context, st store.Store, run assay.Run) (report.Report, error)
 	Models       Models
 	Judging      Judging
+	Harnesses    Harnesses
 	// Owner says who serves. Waiting may be left empty: the API fills it when nobody drives.
 	Owner func() OwnerInfo
 	// Metrics answers /metrics; nil: there is no such route.
@@ -46,6 +47,7 @@ type server struct {
 	hub   *hub
 	gates gates
 	ended ended
+	inbox inbox
 }
 
 // New makes the handler of the API: everything under Root, /openapi.json, /healthz and /metrics. It must be
@@ -73,6 +75,7 @@ func build(services Services) (http.Handler, huma.API) {
 		s.ownerRoutes, s.projectRoutes, s.sessionRoutes, s.importRoutes, s.setRoutes, s.labelRoutes,
 		s.judgeRoutes, s.gradeRoutes, s.runRoutes, s.itemRoutes, s.verdictRoutes, s.reportRoutes, s.eventRoutes,
 		s.exchangeRoutes, s.tryRoutes, s.modelRoutes, s.spendRoutes,
+		s.suiteRoutes, s.scheduleRoutes, s.externalRoutes, s.logRoutes, s.caseRoutes,
 	} {
 		routes(a)
 	}
@@ -94,6 +97,7 @@ func config() huma.Config {
 	c.DocsPath, c.SchemasPath, c.OpenAPIPath = "", "", ""
 	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	c.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[assay.USD](), reflect.TypeFor[dollars]())
+	c.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[assay.Seconds](), reflect.TypeFor[seconds]())
 	c.RejectUnknownQueryParameters = true
 	c.Formats = map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat}
 	c.Transformers = []huma.Transformer{func(_ huma.Context, _ string, v any) (any, error) {
@@ -110,11 +114,12 @@ func config() huma.Config {
 }
 
 const about = `
-Grades the recorded sessions of AI agents and says what changed.
+Grades the recorded sessions of AI agents, runs evaluation harnesses, and says what changed.
 
 Bodies are JSON. Errors are problem+json with a stable code. Lists come in pages: pass next as cursor until it
 is absent. A request with an Idempotency-Key can be repeated: it answers with the run that the first one made.
-Times are RFC 3339 in UTC, durations nanoseconds.
+Times are RFC 3339 in UTC, durations nanoseconds,
+but seconds where a name ends in _s.
 `
 
 // route registers one operation whose errors leave as problems.

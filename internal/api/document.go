@@ -64,6 +64,13 @@ func (dollars) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeNumber, Minimum: &least, Description: "US dollars, with at most nine decimals"}
 }
 
+// seconds is how an assay.Seconds looks in JSON: a number, though it is an integer in Go.
+type seconds struct{}
+
+func (seconds) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeNumber, Description: "seconds"}
+}
+
 // problemResponse documents how every error leaves.
 func problemResponse(a huma.API) *huma.Response {
 	return &huma.Response{

@@ -167,6 +167,13 @@ func TestDocumentNamesEveryRoute(t *testing.T) {
 		"POST /runs/{run}/cancel", "POST /runs/{run}/pause", "POST /runs/{run}/resume", "POST /runs/{run}/end", "POST /runs/{run}/retry",
 		"GET /runs/{run}/items/{seq}/exchange", "POST /projects/{project}/judges/try", "POST /projects/{project}/providers/check",
 		"GET /projects/{project}/spend", "GET /models", "PUT /models", "DELETE /models",
+		"GET /projects/{project}/suites", "PUT /projects/{project}/suites", "GET /projects/{project}/suites/{suite}",
+		"POST /projects/{project}/suites/{suite}/runs", "POST /projects/{project}/external", "POST /runs/{run}/report", "POST /runs/{run}/finish",
+		"GET /projects/{project}/schedules", "PUT /projects/{project}/schedules", "GET /projects/{project}/schedules/{schedule}",
+		"DELETE /projects/{project}/schedules/{schedule}", "POST /projects/{project}/schedules/{schedule}/pause",
+		"POST /projects/{project}/schedules/{schedule}/resume", "POST /projects/{project}/schedules/{schedule}/run",
+		"GET /runs/{run}/log", "GET /runs/{run}/log/raw", "GET /runs/{run}/log/search", "GET /runs/{run}/log/events",
+		"GET /runs/{run}/cases", "GET /runs/{run}/metrics", "GET /runs/{run}/metrics/{name}",
 	}
 	got := 0
 	for _, methods := range o.Paths {

@@ -54,12 +54,12 @@ func (s *server) gradeRoutes(a huma.API) {
 	route(s, a, huma.Operation{OperationID: "start-run", Method: http.MethodPost, Path: "/projects/{project}/runs", Tags: tags,
 		Summary:       "Start a grade run, or grade one session now",
 		Description:   "201: a new run. 200: the idempotency key was known, and this is its run. 409 run_conflict: an active run holds the key, details name it.",
-		DefaultStatus: http.StatusCreated, Responses: gradedResponses(a)},
+		DefaultStatus: http.StatusCreated, Responses: startedResponses[Graded](a, "Graded")},
 		func(ctx context.Context, in *gradeInput) (*gradedAnswer, error) { return s.grade(ctx, in) })
 	route(s, a, huma.Operation{OperationID: "retry-run", Method: http.MethodPost, Path: "/runs/{run}/retry", Tags: tags,
 		Summary:       "Start a new run over the errored, cancelled and abandoned items of one that has ended",
 		Description:   "Without a budget of its own it gets what the old run's budget left.",
-		DefaultStatus: http.StatusCreated, Responses: gradedResponses(a)},
+		DefaultStatus: http.StatusCreated, Responses: startedResponses[Graded](a, "Graded")},
 		func(ctx context.Context, in *retryInput) (*gradedAnswer, error) {
 			id, err := in.id()
 			if err != nil {
@@ -151,9 +151,9 @@ func (s *server) await(ctx context.Context, run assay.Run) (assay.Run, error) {
 		WithHint("it goes on with the next one: `assay watch %s`", run.ID).With("run", run.ID.String())
 }
 
-// gradedResponses documents 200 beside the default 201.
-func gradedResponses(a huma.API) map[string]*huma.Response {
-	schema := a.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Graded](), true, "Graded")
+// startedResponses documents 200 beside the default 201.
+func startedResponses[T any](a huma.API, name string) map[string]*huma.Response {
+	schema := a.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, name)
 	return map[string]*huma.Response{"200": {
 		Description: "The run that the same request made before",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},

@@ -15,6 +15,8 @@ type RunRow struct {
 	assay.Run
 	Cancelling bool         `json:"cancelling,omitempty" doc:"a cancel was asked for and has not ended yet"`
 	Counts     assay.Counts `json:"counts"`
+	// Harness is there for suite and external runs.
+	Harness *assay.SuiteFacts `json:"harness,omitempty" doc:"of suite and external runs: what is known of the harness"`
 }
 
 // RunView is a run with what its rows add up to.
@@ -62,7 +64,7 @@ func (in RunInput) id() (assay.RunID, error) { return assay.ParseRunID(in.Run) }
 // RunListInput is RunQuery as query parameters.
 type RunListInput struct {
 	PageInput
-	Kind   string   `query:"kind" enum:"grade,single" doc:"absent: every kind"`
+	Kind   string   `query:"kind" enum:"grade,single,suite,external" doc:"absent: every kind"`
 	States []string `query:"state" enum:"queued,running,paused,completed,failed,cancelled,lost" doc:"absent: every state"`
 }
 
@@ -114,7 +116,7 @@ func (s *server) runRoutes(a huma.API) {
 func (s *server) askRoutes(a huma.API, tags []string) {
 	route(s, a, huma.Operation{OperationID: "cancel-run", Method: http.MethodPost, Path: "/runs/{run}/cancel", Tags: tags,
 		Summary:     "Cancel a run",
-		Description: "No new judge call starts later than 1 s after the answer. Calls in flight finish and are kept, or are cut with now. A run that has ended comes back unchanged."},
+		Description: "Of a harness every process is ended: after its grace nothing of it is alive. Else no new judge call starts later than 1 s after the answer. Calls in flight finish and are kept, or are cut with now. A run that has ended comes back unchanged."},
 		func(ctx context.Context, in *cancelInput) (*answer[RunView], error) {
 			return say(s.act(ctx, in.RunInput, func(id assay.RunID) (assay.Run, error) {
 				return s.Engine.Cancel(ctx, id, in.Body.Now)
@@ -203,6 +205,10 @@ func (s *server) listRuns(ctx context.Context, project assay.ProjectID, in RunLi
 }
 
 func (s *server) rows(ctx context.Context, runs []assay.Run) ([]RunRow, error) {
+	facts, err := s.facts(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]RunRow, len(runs))
 	for i, run := range runs {
 		counts, err := s.ended.counts(run, func() (assay.Counts, error) { return s.Store.Items().Counts(ctx, run.ID, s.Now()) })
@@ -210,8 +216,25 @@ func (s *server) rows(ctx context.Context, runs []assay.Run) ([]RunRow, error) {
 			return nil, err
 		}
 		rows[i] = rowOf(run, counts)
+		if f, ok := facts[run.ID]; ok {
+			rows[i].Harness = &f
+		}
 	}
 	return rows, nil
+}
+
+// facts are those of the runs that have a harness.
+func (s *Services) facts(ctx context.Context, runs []assay.Run) (map[assay.RunID]assay.SuiteFacts, error) {
+	var ids []assay.RunID
+	for _, run := range runs {
+		if run.Suite != nil {
+			ids = append(ids, run.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return s.Store.Harnesses().FactsOf(ctx, ids)
 }
 
 func rowOf(run assay.Run, counts assay.Counts) RunRow {
@@ -233,10 +256,17 @@ func (s *Services) view(ctx context.Context, run assay.Run) (v RunView, err erro
 		return v, err
 	}
 	v.RunRow = rowOf(run, counts)
+	if run.Suite != nil {
+		facts, err := s.Store.Harnesses().Facts(ctx, run.ID)
+		if err != nil {
+			return v, err
+		}
+		v.Harness = &facts
+	}
 	sum, err := s.Store.Items().Spend(ctx, run.ID)
 	v.Spend = spent(sum)
 	v.BudgetLeft = v.Spend.Left(run.Budget)
-	if run.State == assay.RunRunning && run.StartedAt != nil {
+	if run.Suite == nil && run.State == assay.RunRunning && run.StartedAt != nil {
 		v.pace(worked(v.Counts), s.Now().Sub(*run.StartedAt))
 	}
 	return v, err

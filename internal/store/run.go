@@ -154,6 +154,7 @@ type RunQuery struct {
 	Project assay.ProjectID
 	Kind    assay.RunKind
 	States  []assay.RunState
+	Suite   string // runs of kind suite or external of that name
 }
 
 // Plans are the frozen frame of a run: strata and items.

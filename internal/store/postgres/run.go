@@ -71,6 +71,9 @@ func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []
 	if q.Kind != "" {
 		w.and("r.kind = ?", q.Kind)
 	}
+	if q.Suite != "" {
+		w.and("r.id IN (SELECT x.run_id FROM suite_runs x WHERE x.project_id = r.project_id AND x.suite = ?)", q.Suite)
+	}
 	if len(q.States) > 0 {
 		w.and("r.state = ANY(?)", texts(q.States))
 	}

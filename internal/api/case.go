@@ -1,0 +1,84 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+// CaseQuery selects cases of a run. Zero fields select all.
+type CaseQuery struct {
+	State assay.ItemState
+	Pass  *bool
+}
+
+type caseListInput struct {
+	RunInput
+	PageInput
+	State string `query:"state" enum:"graded,errored,ungradable" doc:"absent: every state"`
+	Pass  string `query:"pass" enum:"true,false" doc:"what the harness said of the whole; absent: every case"`
+}
+
+// MetricPoints are reported values of one metric.
+type MetricPoints struct {
+	Name   string         `json:"name"`
+	Points []assay.Metric `json:"points" nullable:"false" doc:"in the order in which they were reported; the newest ones where there are more than the limit"`
+}
+
+type metricInput struct {
+	RunInput
+	Name  string `path:"name"`
+	Limit int    `query:"limit" minimum:"1" maximum:"100000" default:"10000" doc:"points at most"`
+}
+
+func (s *server) caseRoutes(a huma.API) {
+	tags := []string{"runs"}
+	route(s, a, huma.Operation{OperationID: "list-cases", Method: http.MethodGet, Path: "/runs/{run}/cases", Tags: tags,
+		Summary: "List what the result files of a suite or external run held"},
+		func(ctx context.Context, in *caseListInput) (*answer[Page[assay.Case]], error) {
+			run, err := s.run(ctx, in.RunInput)
+			if err != nil {
+				return nil, err
+			}
+			q := store.CaseQuery{State: assay.ItemState(in.State)}
+			if in.Pass != "" {
+				pass := in.Pass == "true"
+				q.Pass = &pass
+			}
+			cases, next, err := s.Store.Harnesses().Cases(ctx, run.ID, q, in.page())
+			return say(pageOf(cases, next), err)
+		})
+	route(s, a, huma.Operation{OperationID: "list-metrics", Method: http.MethodGet, Path: "/runs/{run}/metrics", Tags: tags,
+		Summary: "Show the newest value of each metric that a harness reported"},
+		func(ctx context.Context, in *RunInput) (*answer[Page[assay.Metric]], error) {
+			run, err := s.run(ctx, *in)
+			if err != nil || run.Suite == nil {
+				return say(pageOf[assay.Metric](nil, ""), err)
+			}
+			facts, err := s.Store.Harnesses().Facts(ctx, run.ID)
+			return say(pageOf(facts.Metrics, ""), err)
+		})
+	route(s, a, huma.Operation{OperationID: "get-metric", Method: http.MethodGet, Path: "/runs/{run}/metrics/{name}", Tags: tags,
+		Summary: "Show the values of one metric over time"},
+		func(ctx context.Context, in *metricInput) (*answer[MetricPoints], error) { return say(s.metric(ctx, *in)) })
+}
+
+func (s *server) metric(ctx context.Context, in metricInput) (m MetricPoints, err error) {
+	m = MetricPoints{Name: in.Name, Points: []assay.Metric{}}
+	run, err := s.run(ctx, in.RunInput)
+	if err != nil {
+		return m, err
+	}
+	points, err := s.Store.Harnesses().Points(ctx, run.ID, in.Name, in.Limit)
+	for _, p := range points {
+		m.Points = append(m.Points, p.Metric)
+	}
+	if err == nil && len(points) == 0 {
+		err = assay.Errorf(assay.CodeNotFound, "run %s reported no metric %q", run.ID, in.Name).WithHint("/runs/%s/metrics lists them", run.ID)
+	}
+	return m, err
+}

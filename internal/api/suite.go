@@ -1,0 +1,245 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/store"
+)
+
+// Harnesses is what the API asks about suites, schedules and the output of their runs.
+type Harnesses interface {
+	// Read reads a file of definitions. Suites are checked here and now: the program is there, the folder
+	// can be read. Schedules are checked, and have their next tick.
+	Read(f DefinitionFile) (Definitions, error)
+	// Check says whether a suite takes parameters.
+	Check(s assay.Suite, params map[string]json.RawMessage, source assay.ParamSource) error
+	// Next is a schedule's first tick after a time; nil: never.
+	Next(def assay.ScheduleDef, after time.Time) (*time.Time, error)
+	// RunNow starts what a schedule starts, beside its ticks.
+	RunNow(ctx context.Context, s assay.Schedule) (assay.Run, error)
+	// LogDir is the folder of a run's output in this process's data folder.
+	LogDir(run assay.RunID) string
+	// RunDir is the folder of all that is kept of a run there.
+	RunDir(run assay.RunID) string
+}
+
+// DefinitionFile is a file of definitions to be applied.
+type DefinitionFile struct {
+	Source string `json:"source" doc:"the definitions, as YAML text"`
+	File   string `json:"file,omitempty" doc:"where the file lies on the server's machine: relative folders begin beside it, and errors name it"`
+}
+
+// Definitions are what a file defines.
+type Definitions struct {
+	Suites    []assay.Suite
+	Schedules []assay.Schedule
+}
+
+// IdleState is the state of a suite that never ran.
+const IdleState = "idle"
+
+// SuiteView is a suite with how it stands.
+type SuiteView struct {
+	assay.Suite
+	State     string   `json:"state" doc:"of its newest run; idle where it never ran"`
+	Newest    *RunRow  `json:"newest,omitempty"`
+	Source    string   `json:"source,omitempty" doc:"the definition as it was applied; only when one suite is asked for"`
+	Runs      []RunRow `json:"runs,omitempty" doc:"newest first, the last ten; only when one suite is asked for"`
+	Schedules []string `json:"schedules,omitempty" doc:"that start it; only when one suite is asked for"`
+	Changed   *bool    `json:"changed,omitempty" doc:"in the answer to apply: whether the definition changed"`
+}
+
+// AppliedSuites is the answer to apply.
+type AppliedSuites struct {
+	Suites []SuiteView `json:"suites" nullable:"false"`
+	Left   []string    `json:"left,omitempty" doc:"schedules in the file, which are applied as schedules"`
+}
+
+// SuiteRun is the answer to a request that starts a suite or external run.
+type SuiteRun struct {
+	RunView
+	Replayed bool `json:"replayed,omitempty" doc:"the idempotency key was known: this is the run that it made"`
+}
+
+type applySuitesInput struct {
+	ProjectInput
+	Body DefinitionFile
+}
+
+// SuiteInput names a suite.
+type SuiteInput struct {
+	ProjectInput
+	Suite string `path:"suite"`
+}
+
+type runSuiteInput struct {
+	SuiteInput
+	IdempotencyInput
+	Body engine.SuiteRequest `required:"false"`
+}
+
+// suiteRunAnswer is 201 for a new run and 200 for one that existed.
+type suiteRunAnswer struct {
+	Status int
+	Body   SuiteRun
+}
+
+func (s *server) suiteRoutes(a huma.API) {
+	tags := []string{"suites"}
+	route(s, a, huma.Operation{OperationID: "list-suites", Method: http.MethodGet, Path: "/projects/{project}/suites", Tags: tags,
+		Summary: "List suites with how they stand"},
+		func(ctx context.Context, in *ProjectInput) (*answer[Page[SuiteView]], error) {
+			return say(s.listSuites(ctx, *in))
+		})
+	route(s, a, huma.Operation{OperationID: "apply-suites", Method: http.MethodPut, Path: "/projects/{project}/suites", Tags: tags,
+		Summary:     "Apply the suites of a file, all or none",
+		Description: "Applying an unchanged definition changes nothing, and no run: each keeps the definition that it was started with. Suites run commands: they are taken over the socket only, unless the server was told otherwise."},
+		func(ctx context.Context, in *applySuitesInput) (*answer[AppliedSuites], error) {
+			return say(s.applySuites(ctx, in))
+		})
+	route(s, a, huma.Operation{OperationID: "get-suite", Method: http.MethodGet, Path: "/projects/{project}/suites/{suite}", Tags: tags,
+		Summary: "Show a suite with its definition, its newest runs and its schedules"},
+		func(ctx context.Context, in *SuiteInput) (*answer[SuiteView], error) { return say(s.getSuite(ctx, *in)) })
+	route(s, a, huma.Operation{OperationID: "run-suite", Method: http.MethodPost, Path: "/projects/{project}/suites/{suite}/runs", Tags: tags,
+		Summary:       "Start a run of a suite",
+		Description:   "201: a new run. 200: the idempotency key was known, and this is its run. 409 run_conflict: a run of the suite is active, details name it.",
+		DefaultStatus: http.StatusCreated, Responses: startedResponses[SuiteRun](a, "SuiteRun")},
+		func(ctx context.Context, in *runSuiteInput) (*suiteRunAnswer, error) {
+			p, err := s.project(ctx, in.ProjectInput)
+			if err != nil {
+				return nil, err
+			}
+			return s.started(ctx)(s.Engine.StartSuite(ctx, p, in.Suite, in.Body, in.record(ctx, "suites "+in.Suite)))
+		})
+}
+
+// started shows the run that a request made, or made before.
+func (s *server) started(ctx context.Context) func(assay.Run, bool, error) (*suiteRunAnswer, error) {
+	return func(run assay.Run, replayed bool, err error) (*suiteRunAnswer, error) {
+		if err != nil {
+			return nil, err
+		}
+		v, err := s.view(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		out := &suiteRunAnswer{Status: http.StatusCreated, Body: SuiteRun{RunView: v, Replayed: replayed}}
+		if replayed {
+			out.Status = http.StatusOK
+		}
+		return out, nil
+	}
+}
+
+// applySuites reads all of the file before it stores any of it.
+func (s *server) applySuites(ctx context.Context, in *applySuitesInput) (out AppliedSuites, err error) {
+	p, err := s.project(ctx, in.ProjectInput)
+	if err != nil {
+		return out, err
+	}
+	if !commandsAllowed(ctx) {
+		return out, assay.Errorf(assay.CodeForbidden, "a suite runs a command, and is not taken over the network").
+			WithHint("apply it on the server's machine, where the data folder is, or start the server with --allow-commands")
+	}
+	defs, err := s.Harnesses.Read(in.Body)
+	if err != nil {
+		return out, err
+	}
+	if len(defs.Suites) == 0 {
+		return out, assay.Errorf(assay.CodeInvalid, "the file defines no suite").WithHint("docs/SUITES.md shows how one is written")
+	}
+	for _, def := range defs.Suites {
+		changed, err := s.Store.Suites().Apply(ctx, p.ID, def, s.Now())
+		if err != nil {
+			return out, err
+		}
+		v, err := s.suiteView(ctx, p, def.Name)
+		if err != nil {
+			return out, err
+		}
+		v.Changed = &changed
+		out.Suites = append(out.Suites, v)
+	}
+	for _, sched := range defs.Schedules {
+		out.Left = append(out.Left, sched.Name)
+	}
+	return out, nil
+}
+
+func (s *server) listSuites(ctx context.Context, in ProjectInput) (page Page[SuiteView], err error) {
+	p, err := s.project(ctx, in)
+	if err != nil {
+		return page, err
+	}
+	suites, err := s.Store.Suites().List(ctx, p.ID)
+	if err != nil {
+		return page, err
+	}
+	newest, err := s.Store.Suites().Newest(ctx, p.ID)
+	if err != nil {
+		return page, err
+	}
+	views := make([]SuiteView, len(suites))
+	for i, suite := range suites {
+		views[i] = SuiteView{Suite: suite, State: IdleState}
+		run, ok := newest[suite.Name]
+		if !ok {
+			continue
+		}
+		rows, err := s.rows(ctx, []assay.Run{run})
+		if err != nil {
+			return page, err
+		}
+		views[i].State, views[i].Newest = string(run.State), &rows[0]
+	}
+	return pageOf(views, ""), nil
+}
+
+func (s *server) getSuite(ctx context.Context, in SuiteInput) (v SuiteView, err error) {
+	p, err := s.project(ctx, in.ProjectInput)
+	if err != nil {
+		return v, err
+	}
+	if v, err = s.suiteView(ctx, p, in.Suite); err != nil {
+		return v, err
+	}
+	schedules, err := s.Store.Schedules().List(ctx, p.ID)
+	for _, sched := range schedules {
+		if sched.Def.Suite != nil && sched.Def.Suite.Name == in.Suite {
+			v.Schedules = append(v.Schedules, sched.Name)
+		}
+	}
+	return v, err
+}
+
+// suiteRuns is how many runs are shown with a suite.
+const suiteRuns = 10
+
+func (s *server) suiteView(ctx context.Context, p assay.Project, name string) (v SuiteView, err error) {
+	suite, err := s.Store.Suites().Get(ctx, p.ID, name)
+	if err != nil {
+		return v, err
+	}
+	v = SuiteView{Suite: suite, Source: suite.Source, State: IdleState}
+	runs, err := s.runsOf(ctx, p, name)
+	if err != nil {
+		return v, err
+	}
+	if v.Runs, err = s.rows(ctx, runs); err == nil && len(v.Runs) > 0 {
+		v.Newest, v.State = &v.Runs[0], string(v.Runs[0].State)
+	}
+	return v, err
+}
+
+// runsOf are the newest runs of a suite.
+func (s *server) runsOf(ctx context.Context, p assay.Project, suite string) ([]assay.Run, error) {
+	runs, _, err := s.Store.Runs().List(ctx, store.RunQuery{Project: p.ID, Suite: suite}, store.Page{Limit: suiteRuns})
+	return runs, err
+}
