@@ -64,7 +64,9 @@ func (s *server) caseRoutes(a huma.API) {
 		})
 	route(s, a, huma.Operation{OperationID: "get-metric", Method: http.MethodGet, Path: "/runs/{run}/metrics/{name}", Tags: tags,
 		Summary: "Show the values of one metric over time"},
-		func(ctx context.Context, in *metricInput) (*answer[MetricPoints], error) { return say(s.metric(ctx, *in)) })
+		func(ctx context.Context, in *metricInput) (*answer[MetricPoints], error) {
+			return say(s.metric(ctx, *in))
+		})
 }
 
 func (s *server) metric(ctx context.Context, in metricInput) (m MetricPoints, err error) {

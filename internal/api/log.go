@@ -66,7 +66,9 @@ func (s *server) logRoutes(a huma.API) {
 		func(ctx context.Context, in *RunInput) (*huma.StreamResponse, error) { return s.rawLog(ctx, *in) })
 	route(s, a, huma.Operation{OperationID: "search-log", Method: http.MethodGet, Path: "/runs/{run}/log/search", Tags: tags,
 		Summary: "Find lines of a run's output"},
-		func(ctx context.Context, in *logSearchInput) (*answer[LogHits], error) { return say(s.searchLog(ctx, *in)) })
+		func(ctx context.Context, in *logSearchInput) (*answer[LogHits], error) {
+			return say(s.searchLog(ctx, *in))
+		})
 	s.logEventRoutes(a, tags)
 }
 

@@ -34,7 +34,9 @@ func (s *server) logEventRoutes(a huma.API, tags []string) {
 			"200": {Description: "OK", Content: map[string]*huma.MediaType{eventStream: {Schema: schema}}},
 			"204": {Description: "The run has ended and all of its output was seen: do not connect again"},
 		}},
-		func(ctx context.Context, in *logEventsInput) (*huma.StreamResponse, error) { return s.logEvents(ctx, in) })
+		func(ctx context.Context, in *logEventsInput) (*huma.StreamResponse, error) {
+			return s.logEvents(ctx, in)
+		})
 }
 
 func (s *server) logEvents(ctx context.Context, in *logEventsInput) (*huma.StreamResponse, error) {

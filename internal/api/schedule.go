@@ -74,7 +74,9 @@ func (s *server) scheduleRoutes(a huma.API) {
 		})
 	route(s, a, huma.Operation{OperationID: "run-schedule", Method: http.MethodPost, Path: at + "/run", Tags: tags,
 		Summary: "Start now what a schedule starts; its ticks stay as they are", DefaultStatus: http.StatusCreated},
-		func(ctx context.Context, in *scheduleInput) (*answer[RunView], error) { return say(s.runSchedule(ctx, *in)) })
+		func(ctx context.Context, in *scheduleInput) (*answer[RunView], error) {
+			return say(s.runSchedule(ctx, *in))
+		})
 }
 
 func (s *server) schedule(ctx context.Context, in scheduleInput, do func(assay.Project) (assay.Schedule, error)) (v ScheduleView, err error) {

@@ -106,7 +106,9 @@ func (s *server) suiteRoutes(a huma.API) {
 		})
 	route(s, a, huma.Operation{OperationID: "get-suite", Method: http.MethodGet, Path: "/projects/{project}/suites/{suite}", Tags: tags,
 		Summary: "Show a suite with its definition, its newest runs and its schedules"},
-		func(ctx context.Context, in *SuiteInput) (*answer[SuiteView], error) { return say(s.getSuite(ctx, *in)) })
+		func(ctx context.Context, in *SuiteInput) (*answer[SuiteView], error) {
+			return say(s.getSuite(ctx, *in))
+		})
 	route(s, a, huma.Operation{OperationID: "run-suite", Method: http.MethodPost, Path: "/projects/{project}/suites/{suite}/runs", Tags: tags,
 		Summary:       "Start a run of a suite",
 		Description:   "201: a new run. 200: the idempotency key was known, and this is its run. 409 run_conflict: a run of the suite is active, details name it.",
