@@ -27,6 +27,11 @@ const (
 	ClassAborted         Class = "aborted"     // the call was cut by cancel --now or a stop, or did not leave; the item goes back or is cancelled
 	ClassPrompt          Class = "prompt_only" // opened for the prompt alone, without a call; kept by a crash, where the status is unknown
 	ClassUnknown         Class = "unknown"     // the process died during the call
+
+	// Of cases: what a harness says of one that it did not judge.
+	ClassCaseError    Class = "case_error"
+	ClassCaseSkipped  Class = "case_skipped"
+	ClassCaseUnscored Class = "case_unscored"
 )
 
 // Policy is what the engine does with an attempt of a class.
@@ -64,4 +69,7 @@ var Policies = map[Class]Policy{
 	ClassAborted:         {Free: true, Remedy: "the call was cut on purpose, or held back before it left; its error says which"},
 	ClassPrompt:          {Free: true, Remedy: "nothing: no call left. After a crash a prompt is made in an attempt of its own, so that a session whose prompt ends the process is found; the item's next attempt is the call"},
 	ClassUnknown:         {Free: true, Remedy: "the process died during this call; the item runs again, and what the call may have cost stays counted"},
+	ClassCaseError:       {Ends: ItemErrored, Attempts: 1, Remedy: "the harness could not run this case, and its error says why; mend what it needs and start the suite again"},
+	ClassCaseSkipped:     {Ends: ItemUngradable, Attempts: 1, Remedy: "the harness left this case out on purpose; its error says why, if the harness did"},
+	ClassCaseUnscored:    {Ends: ItemUngradable, Attempts: 1, Remedy: "the harness ran this case and gave it no score; look at its scorers, or at what ended it before they ran"},
 }

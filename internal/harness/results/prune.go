@@ -1,0 +1,174 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxValue bounds what is kept of one JSON value that becomes a case, in bytes.
+const maxValue = 4 << 20
+
+// want names the members that are kept of an object, "*" those that it does not name. nil keeps all. Of an
+// array it is about the elements.
+type want map[string]want
+
+// document is a JSON file that is being read.
+type document struct {
+	*jsontext.Decoder
+	text *plain
+	o    *out
+}
+
+// open reads JSON from r; quiet leaves faults unsaid, for a first look.
+func open(r io.Reader, o *out, quiet bool) *document {
+	text := newPlain(r, func(line, column int64, word string) {
+		if !quiet {
+			o.faults.note(fmt.Sprintf("line %d, column %d", line, column), "%s is not JSON; it was read as no value", word)
+		}
+	})
+	return &document{jsontext.NewDecoder(text, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)), text, o}
+}
+
+// whole opens a file from its start.
+func whole(r io.ReaderAt, size int64, o *out, quiet bool) *document {
+	return open(io.NewSectionReader(r, 0, size), o, quiet)
+}
+
+// object calls member for every member of the object that comes next, with its value still to be read.
+func (d *document) object(member func(name string) error) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		if err := member(name.String()); err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// array calls element for every element of the array that comes next.
+func (d *document) array(element func() error) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() != ']' {
+		if d.PeekKind() == 0 {
+			_, err := d.ReadToken()
+			return err
+		}
+		if err := element(); err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// keep reads the next value and returns what is wanted of it; lost says that it was too long.
+func (d *document) keep(w want) (raw []byte, lost bool, err error) {
+	p := pruner{document: d}
+	err = p.value(w)
+	return p.kept, p.lost, err
+}
+
+type pruner struct {
+	*document
+	kept []byte
+	lost bool
+}
+
+func (p *pruner) full() bool {
+	full := len(p.kept) > maxValue
+	p.lost = p.lost || full
+	return full
+}
+
+func (p *pruner) value(w want) error {
+	switch p.PeekKind() {
+	case '{':
+		return p.members(w)
+	case '[':
+		p.kept = append(p.kept, '[')
+		err := p.array(func() error {
+			if p.full() {
+				return p.SkipValue()
+			}
+			p.comma('[')
+			return p.value(w)
+		})
+		p.kept = append(p.kept, ']')
+		return err
+	}
+	raw, err := p.ReadValue()
+	if err == nil {
+		p.kept = append(p.kept, mend(raw)...)
+	}
+	return err
+}
+
+func (p *pruner) members(w want) error {
+	p.kept = append(p.kept, '{')
+	err := p.object(func(name string) error {
+		below, wanted := w[name]
+		if !wanted {
+			below, wanted = w["*"]
+		}
+		if w != nil && !wanted || p.full() {
+			return p.SkipValue()
+		}
+		p.comma('{')
+		p.kept, _ = jsontext.AppendQuote(p.kept, strings.ToValidUTF8(name, "\uFFFD"))
+		p.kept = append(p.kept, ':')
+		return p.value(below)
+	})
+	p.kept = append(p.kept, '}')
+	return err
+}
+
+func (p *pruner) comma(after byte) {
+	if p.kept[len(p.kept)-1] != after {
+		p.kept = append(p.kept, ',')
+	}
+}
+
+// mend makes a string valid whose characters are not.
+func mend(raw []byte) []byte {
+	if raw[0] != '"' || utf8.Valid(raw) && !bytes.Contains(raw, []byte(`\u`)) {
+		return raw
+	}
+	text, _ := jsontext.AppendUnquote(nil, raw)
+	quoted, _ := jsontext.AppendQuote(nil, bytes.ToValidUTF8(text, []byte("\uFFFD")))
+	return quoted
+}
+
+// broken tells an error of the decoder with its place.
+func (d *document) broken(err error) {
+	where, reason := fmt.Sprintf("line %d", d.text.line), err.Error()
+	var syntactic *jsontext.SyntacticError
+	if errors.As(err, &syntactic) {
+		reason = "it is not JSON: " + strings.TrimPrefix(syntactic.Err.Error(), "jsontext: ")
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		reason = "the file ends too early: was the harness killed while it wrote?"
+	}
+	pointer := d.StackPointer()
+	if syntactic != nil && syntactic.JSONPointer != "" {
+		pointer = syntactic.JSONPointer
+	}
+	if pointer != "" {
+		where += ", at " + string(pointer)
+	}
+	d.o.faults.add(where, "%s", reason)
+}

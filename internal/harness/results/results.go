@@ -1,0 +1,94 @@
+// Package results reads what evaluation harnesses leave behind: result files become cases.
+//
+// It is pure: bytes in, cases out; it opens no file, asks no network and expands no XML entity. Its
+// invariant: what a harness did not judge is never a verdict. A case that broke is errored, one without a
+// score is ungradable, and a file of which a part cannot be read yields its other cases and an error that
+// says where the bad part is. Memory is bounded by one case, whatever a file holds.
+package results
+
+import (
+	"errors"
+	"io"
+
+	"assay/internal/assay"
+)
+
+// DefaultMost is how many cases one file may hold where the caller does not say.
+const DefaultMost = 200_000
+
+// Read gives the cases of a result file of size bytes to f, one at a time, in an order that does not change
+// from one reading to the next. Run and Seq are not set; Repeat counts from 0, and Key with Repeat is
+// there once. At most most cases are given (0: DefaultMost).
+//
+// An error of f ends the reading and is returned as it is. What is wrong with the file is an *Error that
+// counts everything and keeps the first places, after every case that could be read was given; Whole says
+// whether such a file may count as read. name is for errors only.
+func Read(format assay.ResultFormat, name string, r io.ReaderAt, size int64, most int64, f func(assay.Case) error) error {
+	if most <= 0 {
+		most = DefaultMost
+	}
+	o := &out{f: f, most: most, faults: &Error{Name: name}}
+	var err error
+	switch format {
+	case assay.ResultPromptfoo:
+		err = readPromptfoo(r, size, name, o)
+	case assay.ResultInspect:
+		err = readInspect(r, size, o)
+	case assay.ResultJUnit:
+		err = readJUnit(r, size, o)
+	case assay.ResultAssay:
+		err = readOwn(r, size, o)
+	default:
+		return assay.Errorf(assay.CodeInvalid, "result format %.40q is not known", format).
+			WithHint("write promptfoo, inspect, junit or assay")
+	}
+	var stop *stopped
+	if errors.As(err, &stop) {
+		return stop.err
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		o.faults.add("", "%s", err.Error())
+	}
+	if o.faults.Count == 0 {
+		return nil
+	}
+	return o.faults
+}
+
+// out takes the cases of one file and gives them away.
+type out struct {
+	f      func(assay.Case) error
+	most   int64
+	given  int64
+	names  Names
+	faults *Error
+}
+
+// stopped wraps an error of the taker, so that nothing mistakes it for one of the file.
+type stopped struct{ err error }
+
+func (s *stopped) Error() string { return s.err.Error() }
+
+// errEnough ends the reading at the bound.
+var errEnough = errors.New("enough")
+
+// give bounds and names a case and gives it away.
+func (o *out) give(c assay.Case) error {
+	if o.given >= o.most {
+		o.faults.add("", "it holds more than %d cases; the rest was left out", o.most)
+		return errEnough
+	}
+	bound(&c)
+	o.names.Place(&c)
+	o.given++
+	if err := o.f(c); err != nil {
+		return &stopped{err}
+	}
+	return nil
+}
+
+// fatal says whether err must end the reading, as opposed to a fault of one part.
+func fatal(err error) bool {
+	var stop *stopped
+	return errors.As(err, &stop) || errors.Is(err, errEnough)
+}
