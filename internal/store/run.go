@@ -110,7 +110,8 @@ const (
 
 // Runs are the rows of runs, their keys and their idempotency records.
 type Runs interface {
-	// Create accepts a run as queued: row, keys and idempotency record together. An idempotency key
+	// Create accepts a run as queued, or one that is Reporting as running: row, keys and idempotency record
+	// together, and of a run with a SuiteSpec its row of facts and its judge 0, the suite. An idempotency key
 	// seen with the same body returns that run with replayed = true; with another body it is
 	// CodeIdempotency. A held key is CodeConflict with Details run, state and key.
 	Create(ctx context.Context, n NewRun) (run assay.Run, replayed bool, err error)
@@ -136,8 +137,8 @@ type Runs interface {
 	// TakeUp makes a queued or running run running at epoch+1, if its epoch is still that given.
 	// Attempts that are still open become unknown. dead says that their driver died: their items' Crashes
 	// (or Alone, when the attempt ran alone) grow by one, and Stalls grows by one. All together.
-	// ErrLost when the epoch is another, CodeRefused in any other state. A run without a phase enters
-	// planning; reason, sentence and wake-up time are cleared.
+	// ErrLost when the epoch is another, CodeRefused in any other state and of external runs. A run without a
+	// phase enters planning, or starting when it is a suite; reason, sentence and wake-up time are cleared.
 	// Resumes clear nothing else: the plan and the items are as they were.
 	TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool, now time.Time) (assay.Run, error)
 	// Waiting lists what an owner must look at: queued runs, running runs, paused runs whose WakeAt

@@ -15,8 +15,17 @@ type Suites interface {
 	Get(ctx context.Context, project assay.ProjectID, name string) (assay.Suite, error)
 	// List is in the order of names.
 	List(ctx context.Context, project assay.ProjectID) ([]assay.Suite, error)
+	// History is what a name has meant, newest first: every version that became its present one.
+	History(ctx context.Context, project assay.ProjectID, name string) ([]SuiteChange, error)
 	// Newest is the newest run of each suite of the project that ever ran, of kind suite or external.
 	Newest(ctx context.Context, project assay.ProjectID) (map[string]assay.Run, error)
+}
+
+// SuiteChange is the version that a name began to mean, with the definition as it was then.
+type SuiteChange struct {
+	Version   assay.Hash
+	Def       assay.SuiteDefinition
+	AppliedAt time.Time
 }
 
 // Harnesses are what suite and external runs have beside their row: facts, cases, points. Runs.Create
@@ -30,17 +39,22 @@ type Harnesses interface {
 	Put(ctx context.Context, f Fence, facts assay.SuiteFacts, advanced bool, now time.Time) (assay.RunControl, error)
 	// Report changes the facts of an external run while its row is locked, with its heartbeat and, where
 	// change says so, progress_at. On a run that has ended change gets the facts as they are and ended =
-	// true, and what it returns is stored: a late report is recorded and resurrects nothing.
+	// true, and what it changes is stored: a late report is recorded and resurrects nothing. change may be
+	// called again, with fresh facts, and uses no store; when it fails nothing is stored. CodeRefused for a run
+	// of another kind.
 	Report(ctx context.Context, run assay.RunID, now time.Time, change func(facts *assay.SuiteFacts, ended bool) (advanced bool, err error)) (assay.Run, error)
 	// ResetCases deletes the run's cases with their items and verdicts: results are read again from the start.
 	ResetCases(ctx context.Context, f Fence) error
 	// PutCases adds cases with seq from 1 upwards as ended items with their findings as verdicts, and adds
-	// them to Planned. Judge 0 of the run is the suite.
+	// them to Planned. Judge 0 of the run is the suite. A case whose seq is there already is left, so that
+	// cases may be sent twice; one whose key and repeat another case has gets the next repeat; a criterion that
+	// a case answers twice gets a number. Many cases take several transactions, none of them long.
 	PutCases(ctx context.Context, f Fence, cases []assay.Case, now time.Time) error
 	// Cases page in seq order. Zero fields of q select all.
+	// What Pass says of a case that is not graded is kept, and is no verdict.
 	Cases(ctx context.Context, run assay.RunID, q CaseQuery, p Page) (cases []assay.Case, next string, err error)
 	// AddPoints stores points of metrics, numbered by their place in the attempt's events: one that is
-	// there already is left. Unfenced: they are facts.
+	// there already is left. Unfenced: they are facts. CodeNotFound when there is no such run.
 	AddPoints(ctx context.Context, run assay.RunID, points []Point) error
 	// Points of one metric in the order of their numbers, at most limit, the newest ones.
 	Points(ctx context.Context, run assay.RunID, name string, limit int) ([]Point, error)
@@ -49,7 +63,7 @@ type Harnesses interface {
 // CaseQuery selects cases.
 type CaseQuery struct {
 	State assay.ItemState
-	Pass  *bool
+	Pass  *bool // of graded ones
 }
 
 // Point is one reported value of a metric.

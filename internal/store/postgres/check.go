@@ -35,6 +35,16 @@ var checks = [...]struct{ format, query string }{
 		WHERE i.state = 'graded' AND i.cut <> o.cut`},
 	{"an attempt of item %s of run r%s has an amount that cannot be: %s",
 		`SELECT seq, run_id, coalesce(cost, reserved) FROM attempts WHERE cost < 0 OR reserved < 0 OR (cost > 0 AND status = 'done' AND call_at IS NULL)`},
+	{"run r%s is %s and has %s items where its results have another number",
+		`SELECT id, kind, have FROM (SELECT r.id, r.kind, (SELECT count(*) FROM items i WHERE i.run_id = r.id) AS have, r.planned FROM runs r
+		WHERE r.kind IN ('suite', 'external')) x WHERE have <> planned`},
+	{"run r%s is %s and has no facts%s",
+		`SELECT r.id, r.kind, '' FROM runs r LEFT JOIN suite_runs u ON u.run_id = r.id LEFT JOIN suite_facts f ON f.run_id = r.id
+		WHERE r.kind IN ('suite', 'external') AND (u.run_id IS NULL OR f.run_id IS NULL)`},
+	{"item %s of run r%s is of no session and is no case%s",
+		`SELECT i.seq, i.run_id, '' FROM items i LEFT JOIN cases c ON c.run_id = i.run_id AND c.seq = i.seq WHERE i.session_key = 0 AND c.seq IS NULL`},
+	{"case %s of run r%s has no item%s",
+		`SELECT c.seq, c.run_id, '' FROM cases c LEFT JOIN items i ON i.run_id = c.run_id AND i.seq = c.seq WHERE i.seq IS NULL`},
 	{"session %s of project %s has no present content%s",
 		`SELECT s.id, s.project_id, '' FROM sessions s LEFT JOIN contents c ON c.id = s.content_id AND c.session_key = s.id WHERE c.id IS NULL`},
 	{"a deletion of project %s was cut: delete any project to finish it%s%s", `SELECT id, '', '' FROM projects WHERE deleting`},

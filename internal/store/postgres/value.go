@@ -3,13 +3,12 @@ package postgres
 import (
 	"encoding/json"
 	"reflect"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"assay/internal/assay"
+	"assay/internal/store"
 )
 
 // values turns arguments into what pgx sends without reflection. Every text passes clean here, those
@@ -64,16 +63,7 @@ func value(a any) any {
 	}
 }
 
-// clean makes a text storable: no NUL, valid UTF-8. Both become U+FFFD.
-func clean(s string) string {
-	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
-	}
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return s
-}
+func clean(s string) string { return store.Clean(s) }
 
 // microsOf is a time as its column holds it; nil is NULL.
 func microsOf(t *time.Time) *int64 {

@@ -97,15 +97,15 @@ func (r runs) TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool
 		if run.Epoch != epoch {
 			return assay.ErrLost
 		}
-		if run.State != assay.RunQueued && run.State != assay.RunRunning {
-			return store.Refuse(run, "nobody can take it up")
+		if err := store.RefuseTakeUp(run); err != nil {
+			return err
 		}
 		if err := bury(ctx, t, id, dead); err != nil {
 			return err
 		}
 		_, err := t.exec(`UPDATE runs SET state = 'running', phase = CASE WHEN phase = '' THEN ? ELSE phase END, reason = '', sentence = '',
 			epoch = epoch + 1, stalls = stalls + ?, wake_at = NULL, started_at = coalesce(started_at, ?), heartbeat_at = ?,
-			revision = revision + 1 WHERE id = ?`, assay.PhasePlanning, dead, now, now, id)
+			revision = revision + 1 WHERE id = ?`, store.FirstPhase(run.Kind), dead, now, now, id)
 		return err
 	})
 }

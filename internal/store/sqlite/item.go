@@ -59,7 +59,7 @@ func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p s
 			item.UserID, item.SessionID = r.text(20), r.text(21)
 			list = append(list, item)
 			return nil
-		}, "SELECT "+itemColumns+", s.user_id, s.session_id FROM items i LEFT JOIN sessions s ON s.id = i.session_key WHERE "+
+		}, "SELECT "+itemColumns+", s.user_id, coalesce(s.session_id, e.case_key) FROM items i LEFT JOIN sessions s ON s.id = i.session_key LEFT JOIN "+casesOf+" WHERE "+
 			where.sql.String()+" ORDER BY i.seq LIMIT ?", append(where.args, limit+1)...)
 	})
 	list, next = store.CutPage(list, limit, func(i assay.Item) any { return i.Seq })

@@ -16,8 +16,9 @@ const (
 	runSelect = `SELECT r.id, r.project_id, p.name, r.kind, r.state, r.phase, r.reason, r.sentence, q.spec, r.by_whom, r.retry_of,
 	r.epoch, r.revision, r.concurrency, r.stalls, r.partial, r.as_of, r.created_at, r.started_at, r.ended_at, r.heartbeat_at,
 	r.progress_at, r.wake_at, r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned,
-	r.left_unsettled, r.left_undated, r.left_empty, r.left_late, r.budget
-	FROM runs r CROSS JOIN run_specs q ON q.run_id = r.id CROSS JOIN projects p ON p.id = r.project_id WHERE `
+	r.left_unsettled, r.left_undated, r.left_empty, r.left_late, r.budget, u.spec
+	FROM runs r CROSS JOIN run_specs q ON q.run_id = r.id CROSS JOIN projects p ON p.id = r.project_id
+	LEFT JOIN suite_runs u ON u.run_id = r.id WHERE `
 	isActive = "r.state IN ('queued', 'running', 'paused')" // as the index runs_active has it
 )
 
@@ -34,6 +35,10 @@ func scanRun(r row) (assay.Run, error) {
 	}
 	if err := json.Unmarshal(r.json(8), &run.Spec); err != nil {
 		return run, assay.Errorf(assay.CodeInternal, "read the spec of run %s: %w", run.ID, err)
+	}
+	if r[34] != nil {
+		run.Suite = new(assay.SuiteSpec)
+		return run, store.Decode(r.json(34), run.Suite, "the suite of run "+run.ID.String())
 	}
 	return run, nil
 }
@@ -170,16 +175,21 @@ func checkKeys(ctx context.Context, t tx, project assay.Project, n store.NewRun)
 }
 
 func insertRun(ctx context.Context, t tx, n store.NewRun) (assay.RunID, error) {
-	id, err := t.insert(`INSERT INTO runs (project_id, kind, state, reason, sentence, by_whom, retry_of, concurrency, budget, as_of, created_at)
-		VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?)`,
-		n.Project, n.Kind, assay.ReasonAccepted, n.Sentence, n.By, n.RetryOf, n.Concurrency, (*int64)(n.Budget), n.AsOf, n.Now)
+	begins := n.Begins()
+	id, err := t.insert(`INSERT INTO runs (project_id, kind, state, phase, reason, sentence, by_whom, retry_of, epoch, concurrency, budget, as_of,
+		created_at, started_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		n.Project, n.Kind, begins.State, begins.Phase, begins.Reason, n.Sentence, n.By, n.RetryOf, begins.Epoch, n.Concurrency, (*int64)(n.Budget), n.AsOf,
+		n.Now, begins.StartedAt, begins.HeartbeatAt)
 	if err != nil {
 		return 0, err
 	}
 	if _, err := t.exec("INSERT INTO run_specs (run_id, spec) VALUES (?, ?)", id, toJSON(n.Spec)); err != nil {
 		return 0, err
 	}
-	for i, j := range n.Spec.Judges {
+	if err := insertSuiteRun(t, &n, id); err != nil {
+		return 0, err
+	}
+	for i, j := range n.RunJudges() {
 		if _, err := t.exec("INSERT INTO version_keys (project_id, hash) VALUES (?, ?) ON CONFLICT DO NOTHING", n.Project, j.Version); err != nil {
 			return 0, err
 		}

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"assay/internal/assay"
+	"assay/internal/store"
 )
 
 // toValue turns an argument into what the driver takes. Every text passes clean here, those that
@@ -66,16 +65,7 @@ func toValue(a any) driver.Value {
 	}
 }
 
-// clean makes a text storable: no NUL, valid UTF-8. Both become U+FFFD.
-func clean(s string) string {
-	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
-	}
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return s
-}
+func clean(s string) string { return store.Clean(s) }
 
 // row is one row of a result; NULL reads as the zero value.
 type row []driver.Value

@@ -13,18 +13,22 @@ type verdicts struct{ s *Store }
 
 // Items i adopted what items o, of the same run or an earlier one, were answered.
 const verdictSelect = `SELECT ` + answerColumns + `,
-	o.run_id, o.seq, i.repeat, s.user_id, s.session_id, c.hash, s.content_id = i.content_id, j.name, k.hash, i.origin_run <> i.run_id,
+	o.run_id, o.seq, i.repeat, s.user_id, coalesce(s.session_id, e.case_key), c.hash, coalesce(s.content_id = i.content_id, e.seq IS NOT NULL), j.name, k.hash, i.origin_run <> i.run_id,
 	coalesce(t.day, ''), coalesce(t.arm, ''), o.ended_at, i.seq,
-	(SELECT a.model FROM attempts a WHERE a.run_id = o.run_id AND a.seq = o.seq AND a.status = 'done' AND a.class = '' AND NOT a.late ORDER BY a.n DESC LIMIT 1)
+	coalesce(e.model, (SELECT a.model FROM attempts a WHERE a.run_id = o.run_id AND a.seq = o.seq AND a.status = 'done' AND a.class = '' AND NOT a.late ORDER BY a.n DESC LIMIT 1))
 	FROM items i
 	CROSS JOIN items o ON o.run_id = i.origin_run AND o.seq = i.origin_seq
 	CROSS JOIN verdicts v ON v.run_id = o.run_id AND v.seq = o.seq
-	CROSS JOIN sessions s ON s.id = i.session_key
-	CROSS JOIN contents c ON c.id = i.content_id
+	LEFT JOIN sessions s ON s.id = i.session_key
+	LEFT JOIN contents c ON c.id = i.content_id
+	LEFT JOIN ` + casesOf + `
 	CROSS JOIN run_judges j ON j.run_id = i.run_id AND j.judge = i.judge
 	CROSS JOIN version_keys k ON k.id = i.version_key
 	LEFT JOIN strata t ON t.run_id = i.run_id AND t.stratum = i.stratum
 	WHERE i.state = 'graded'`
+
+// casesOf joins the case of an item that is one; it is about no session.
+const casesOf = "cases e ON i.session_key = 0 AND e.run_id = i.run_id AND e.seq = i.seq"
 
 const answerColumns = "v.unit, v.criterion, v.unit_no, v.unit_pass, v.value, v.applies, v.abstained, v.reason, v.evidence"
 
