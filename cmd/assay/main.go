@@ -5,9 +5,17 @@ package main
 import (
 	"io"
 	"os"
+
+	"assay/internal/harness/shim"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	// Before anything else: a shim stays as small as it can.
+	if len(os.Args) == 3 && os.Args[1] == "shim" {
+		os.Exit(shim.Main(os.Args[2]))
+	}
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // run is main without the process: it returns the exit status.
 func run(args []string, in io.Reader, out, err io.Writer) int {

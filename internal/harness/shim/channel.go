@@ -2,14 +2,11 @@ package shim
 
 import (
 	"bufio"
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,99 +17,101 @@ import (
 // maxComplaints bounds how many lines of the report channel are complained about in the log.
 const maxComplaints = 10
 
-// channel makes the report channel, reads it, and returns the end that the harness inherits. It is a FIFO
-// with a name: a program that closes the descriptors it does not know can open it again.
-func (s *shim) channel() (theirs *os.File, err error) {
-	path := filepath.Join(s.dir, reportFile)
-	if err := unix.Mkfifo(path, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("make the report channel: %w", err)
-	}
-	// Opened for both it never ends by itself, and opening does not wait for a writer.
-	ours, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open the report channel: %w", err)
-	}
-	if theirs, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
-		ours.Close()
-		return nil, fmt.Errorf("open the report channel: %w", err)
-	}
-	s.events.source = ours
-	s.events.reading.Go(func() { s.hear(ours) })
-	return theirs, nil
+// channel is the report channel, a FIFO with a name: a program that closes the descriptors which it does
+// not know can open it again.
+type channel struct {
+	path   string
+	ours   *os.File
+	keeper *os.File // an end like the harness's: without it the channel would end with every program that closes its own
 }
 
-// hear reads reports until the channel is closed.
-func (s *shim) hear(ours *os.File) {
-	lines := bufio.NewReaderSize(ours, report.MaxLine)
+// openChannel makes it, and returns the end that the harness inherits too.
+func openChannel(path string) (c *channel, theirs *os.File, err error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("make the report channel: %w", err)
+	}
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("make the report channel: %w", err)
+	}
+	c = &channel{path: path}
+	for _, end := range []struct {
+		file **os.File
+		how  int
+	}{
+		{&c.ours, unix.O_RDONLY | unix.O_NONBLOCK}, // first: opening to write waits for a reader
+		{&c.keeper, unix.O_WRONLY | unix.O_NONBLOCK},
+		{&theirs, unix.O_WRONLY}, // not by os.OpenFile, which would leave the harness an end that does not block
+	} {
+		fd, err := unix.Open(path, end.how|unix.O_CLOEXEC, 0)
+		if err != nil {
+			c.abandon()
+			return nil, nil, fmt.Errorf("open the report channel: %w", err)
+		}
+		*end.file = os.NewFile(uintptr(fd), path)
+	}
+	return c, theirs, nil
+}
+
+// abandon closes a channel that nobody reads.
+func (c *channel) abandon() {
+	c.ours.Close()
+	c.keeper.Close()
+	os.Remove(c.path)
+}
+
+// close ends the channel once what is in it was heard.
+func (c *channel) close(heard <-chan struct{}) {
+	c.keeper.Close()
+	drain(c.ours, heard)
+	c.ours.Close()
+}
+
+// hear takes reports until the channel ends. What is no report is complained about and has no effect.
+func (s *shim) hear() {
+	lines := bufio.NewReaderSize(s.report.ours, report.MaxLine)
 	complaints := 0
+	complain := func(why string) {
+		if complaints++; complaints <= maxComplaints {
+			s.log.Mark("report channel: " + why)
+		}
+	}
+	long := false
 	for {
 		line, err := lines.ReadSlice('\n')
-		for errors.Is(err, bufio.ErrBufferFull) { // too long: the rest of it goes too
-			line, err = nil, nil
-			if _, err = lines.ReadSlice('\n'); err == nil {
-				line = []byte("a line that is too long\n")
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = true
+			continue
+		}
+		if long {
+			complain(fmt.Sprintf("a line is longer than %d bytes", report.MaxLine))
+		} else if len(bytes.TrimSpace(line)) > 0 {
+			if err := s.take(string(line)); err != nil {
+				complain(err.Error())
 			}
 		}
 		if err != nil {
 			return
 		}
-		now := time.Now()
-		s.active.Store(now.UnixNano())
-		e, err := report.Parse(string(line), now.UTC())
-		if err == nil {
-			s.events.add([]report.Event{e})
-		} else if complaints++; complaints <= maxComplaints {
-			s.log.Mark("the report channel: " + err.Error())
-		}
-		if s.office != nil {
-			s.office.changed()
-		}
+		long = false
 	}
 }
 
-// events is the file of what was reported.
-type events struct {
-	mu      sync.Mutex
-	file    *os.File
-	n       atomic.Int64
-	source  *os.File
-	reading sync.WaitGroup
-}
-
-func openEvents(dir string) (*events, error) {
-	f, err := os.OpenFile(filepath.Join(dir, eventsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open events: %w", err)
-	}
-	return &events{file: f}, nil
-}
-
-// add appends events, each whole or not at all.
-func (e *events) add(list []report.Event) {
-	if len(list) == 0 {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, event := range list {
-		event.N = e.n.Load() + 1
-		raw, err := json.Marshal(event)
+// take takes one line.
+func (s *shim) take(line string) error {
+	now := time.Now()
+	s.active.Store(now.UnixNano())
+	defer s.office.changed()
+	if len(s.order.Secrets) > 0 {
+		masked, err := mask(s.order.Secrets, []string{line})
 		if err != nil {
-			continue
+			return err
 		}
-		if _, err := e.file.Write(append(raw, '\n')); err == nil {
-			e.n.Store(event.N)
-		}
+		line = masked[0]
 	}
-}
-
-// close takes what is still in the channel and makes all of it durable.
-func (e *events) close() {
-	if e.source != nil {
-		e.source.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-		e.reading.Wait()
-		e.source.Close()
+	e, err := report.Parse(line, now.UTC())
+	if err != nil {
+		return err
 	}
-	e.file.Sync()
-	e.file.Close()
+	s.events.add([]report.Event{e})
+	return nil
 }

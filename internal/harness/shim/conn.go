@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"time"
 
 	"assay/internal/assay"
-	"assay/internal/harness/report"
 	"assay/internal/logs"
 	"assay/internal/process"
 )
@@ -21,6 +18,7 @@ type Status struct {
 	Stopping assay.ExitCause  `json:"stopping,omitempty"` // why it was told to end
 	Shim     process.Identity `json:"shim"`
 	Harness  process.Identity `json:"harness"`
+	Began    time.Time        `json:"began"`
 	ActiveAt time.Time        `json:"active_at"` // last output or report
 	Log      logs.Stat        `json:"log"`
 	Events   int64            `json:"events"`
@@ -34,8 +32,9 @@ type request struct {
 
 // Conn is a connection to a living shim. For as long as one is open the harness is no orphan.
 type Conn struct {
-	c net.Conn
-	r *bufio.Reader
+	c    net.Conn
+	r    *bufio.Reader
+	half []byte // of a status, read before a deadline
 }
 
 // Dial connects to the shim of an attempt that Look calls Alive.
@@ -59,8 +58,10 @@ func (c *Conn) Next(deadline time.Time) (s Status, err error) {
 		return s, err
 	}
 	line, err := c.r.ReadBytes('\n')
+	c.half = append(c.half, line...)
 	if err == nil {
-		err = json.Unmarshal(line, &s)
+		err = json.Unmarshal(c.half, &s)
+		c.half = c.half[:0]
 	}
 	if err != nil {
 		return s, fmt.Errorf("hear the shim: %w", err)
@@ -82,30 +83,3 @@ func (c *Conn) Stop(cause assay.ExitCause) error {
 
 // Close leaves the shim to itself.
 func (c *Conn) Close() error { return c.c.Close() }
-
-// Events calls f for what was reported after event n, in order.
-func Events(dir string, n int64, f func(report.Event) error) error {
-	file, err := os.Open(filepath.Join(dir, eventsFile))
-	if os.IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read events: %w", err)
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 64<<10)
-	for lines.Scan() {
-		var e report.Event
-		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			break // half a line: it is being written
-		}
-		if e.N <= n {
-			continue
-		}
-		if err := f(e); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
-}

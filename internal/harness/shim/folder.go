@@ -1,7 +1,6 @@
 package shim
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +17,7 @@ import (
 
 // Files of an attempt's folder.
 const (
-	lockFile   = "lock"
+	lockFile   = "lock" // holds the shim's identity, once it lives
 	launchFile = "launch.json"
 	shimFile   = "shim.json"
 	eventsFile = "events"
@@ -46,10 +45,12 @@ type born struct {
 
 // Ended is what exit.json holds.
 type Ended struct {
-	Exit   assay.Exit `json:"exit"`
-	Log    logs.Stat  `json:"log"`
-	Events int64      `json:"events"`
-	Left   []int      `json:"left,omitempty"` // processes that the kernel would not let go
+	Exit    assay.Exit       `json:"exit"`
+	Harness process.Identity `json:"harness,omitzero"`
+	Began   time.Time        `json:"began,omitzero"`
+	Log     logs.Stat        `json:"log"`
+	Events  int64            `json:"events"`
+	Left    []int            `json:"left,omitempty"` // processes that the kernel would not let go
 }
 
 // Standing is what an attempt's folder says.
@@ -57,7 +58,7 @@ type Standing string
 
 const (
 	Unlaunched Standing = "unlaunched" // nothing was started here
-	Starting   Standing = "starting"   // a shim lives and has not said yet how its launch went
+	Starting   Standing = "starting"   // a shim lives, or is being launched, and has not said yet how that went
 	Alive      Standing = "alive"
 	Finished   Standing = "finished" // exit.json is there
 	Dead       Standing = "dead"     // its shim died without a word
@@ -65,23 +66,24 @@ const (
 
 // Look reads how an attempt stands.
 func Look(dir string) (Standing, error) {
-	// The lock comes first: a shim writes exit.json before it lets go.
-	held, err := held(dir)
-	if err != nil {
-		return "", err
-	}
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
 	}
+	// The order of the looks matters: the lock is held from before launch.json is there until after
+	// exit.json is there.
+	launch := has(launchFile)
+	held, err := held(dir)
 	switch {
+	case err != nil:
+		return "", err
 	case has(exitFile):
 		return Finished, nil
 	case held && has(shimFile):
 		return Alive, nil
 	case held:
 		return Starting, nil
-	case has(launchFile):
+	case launch:
 		return Dead, nil
 	}
 	return Unlaunched, nil
@@ -108,68 +110,3 @@ func held(dir string) (bool, error) {
 
 // ReadExit reads exit.json.
 func ReadExit(dir string) (e Ended, err error) { return e, readJSON(dir, exitFile, &e) }
-
-// Sweep ends what a dead shim left, and lists what would not go within limit. It is called when Look says
-// Dead.
-func Sweep(dir string, limit time.Duration) (left []int, err error) {
-	var l launched
-	if err := readJSON(dir, launchFile, &l); err != nil {
-		return nil, err
-	}
-	var b born
-	if err := readJSON(dir, shimFile, &b); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	b.Tree.Mark = l.Mark
-	return b.Tree.End(limit), nil
-}
-
-func readJSON(dir, name string, v any) error {
-	raw, err := os.ReadFile(filepath.Join(dir, name))
-	if err == nil {
-		err = json.Unmarshal(raw, v)
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	return nil
-}
-
-// writeJSON makes a file appear whole and for good, or not at all.
-func writeJSON(dir, name string, v any) error {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	path := filepath.Join(dir, name)
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	_, err = f.Write(append(raw, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	if err == nil {
-		err = syncDir(dir)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/assay"
+	"assay/internal/logs"
 )
 
 // Order says what a shim is to run. What is secret of it reaches the shim by its standard input, never by
@@ -26,7 +27,7 @@ type Order struct {
 	Argv    []string `json:"argv"`
 	Cwd     string   `json:"cwd"`
 	Env     []string `json:"env"`     // the whole environment; the shim's own variables come on top
-	Secrets []string `json:"secrets"` // masked in the output
+	Secrets []string `json:"secrets"` // masked in the output and in reports
 
 	TimeLimit   time.Duration   `json:"time_limit"` // 0: none
 	Grace       time.Duration   `json:"grace"`
@@ -43,14 +44,23 @@ const MarkVariable = "ASSAY_ATTEMPT"
 // The lock is the first descriptor that a shim inherits.
 const lockDescriptor = 3
 
-// ErrHeld says that a shim lives in this folder already.
-var ErrHeld = errors.New("a shim holds this attempt already")
+const (
+	lockWait  = 250 * time.Millisecond // who only looks at the lock has it for microseconds
+	orderWait = 10 * time.Second       // for a shim to take its order
+)
+
+// ErrHeld says that this attempt was launched already.
+var ErrHeld = errors.New("this attempt was launched already")
 
 // Launch starts a shim in the attempt's folder. self is the program that calls Main for the arguments
 // "shim DIR". It returns once the shim has its order: whether the harness starts is in the folder later.
-// An attempt is launched once; ErrHeld says that it was.
+// An attempt is launched once; ErrHeld says that it was. With any other error no harness was started.
 func Launch(self, dir string, o Order) error {
-	dir, err := filepath.Abs(dir)
+	dir, err := absolute(dir, &o.LogDir, &o.Cwd)
+	if err != nil {
+		return fmt.Errorf("launch: %w", err)
+	}
+	argv, err := mask(o.Secrets, o.Argv)
 	if err != nil {
 		return fmt.Errorf("launch: %w", err)
 	}
@@ -62,14 +72,51 @@ func Launch(self, dir string, o Order) error {
 		return err
 	}
 	defer lock.Close() // the shim's copy holds it
-	if _, err := os.Lstat(filepath.Join(dir, launchFile)); err == nil {
+	if isLaunched(dir) {
 		return ErrHeld
 	}
 	o.Mark = MarkVariable + "=" + o.Run + "-" + strconv.Itoa(o.Attempt) + "-" + rand.Text()
-	if err := writeJSON(dir, launchFile, launched{Run: o.Run, Attempt: o.Attempt, Argv: o.Argv, Mark: o.Mark, At: time.Now().UTC()}); err != nil {
+	if err := writeJSON(dir, launchFile, launched{Run: o.Run, Attempt: o.Attempt, Argv: argv, Mark: o.Mark, At: time.Now().UTC()}); err != nil {
 		return fmt.Errorf("launch: %w", err)
 	}
-	return start(self, dir, o, lock)
+	if err := start(self, dir, o, lock); err != nil {
+		err = fmt.Errorf("launch: %w", err)
+		// Whoever looks at the folder later learns that nothing was lost here.
+		return errors.Join(err, writeJSON(dir, exitFile, Ended{Exit: assay.Exit{Cause: assay.ExitUnborn, Code: -1, Error: err.Error(), At: time.Now().UTC()}}))
+	}
+	return nil
+}
+
+// absolute makes paths mean the same in the shim, which works in the root folder.
+func absolute(dir string, others ...*string) (string, error) {
+	for _, p := range others {
+		if *p == "" {
+			continue
+		}
+		abs, err := filepath.Abs(*p)
+		if err != nil {
+			return "", err
+		}
+		*p = abs
+	}
+	return filepath.Abs(dir)
+}
+
+// mask takes secrets out of texts.
+func mask(secrets []string, texts []string) (masked []string, err error) {
+	m, err := logs.NewMasker(secrets)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range texts {
+		masked = append(masked, string(m.Rest(m.Append(nil, []byte(text)))))
+	}
+	return masked, nil
+}
+
+func isLaunched(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, launchFile))
+	return err == nil
 }
 
 func takeLock(dir string) (*os.File, error) {
@@ -77,43 +124,53 @@ func takeLock(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("launch: open the attempt's lock: %w", err)
 	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	for deadline := time.Now().Add(lockWait); ; time.Sleep(lockWait / 100) {
+		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return lock, nil
+		}
+		if errors.Is(err, unix.EWOULDBLOCK) && !isLaunched(dir) && time.Now().Before(deadline) {
+			continue
+		}
 		lock.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, ErrHeld
 		}
 		return nil, fmt.Errorf("launch: take the attempt's lock: %w", err)
 	}
-	return lock, nil
 }
 
 // start runs the shim in a session of its own: what ends the server's group or terminal leaves it alone.
+// Its environment is what the Go runtime needs to stay small.
 func start(self, dir string, o Order, lock *os.File) error {
 	order, err := json.Marshal(o)
 	if err != nil {
-		return fmt.Errorf("launch: %w", err)
+		return err
 	}
 	says, err := os.OpenFile(filepath.Join(dir, outputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("launch: %w", err)
+		return err
 	}
 	defer says.Close()
 	r, w, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("launch: %w", err)
+		return err
 	}
 	defer r.Close()
 	defer w.Close()
 	cmd := &exec.Cmd{Path: self, Args: []string{"assay", "shim", dir}, Dir: "/", Stdin: r, Stdout: says, Stderr: says,
-		Env: []string{"GOMAXPROCS=2", "GOGC=50", "PATH=" + os.Getenv("PATH")}, ExtraFiles: []*os.File{lock}, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+		Env: []string{"GOMAXPROCS=2", "GOGC=50"}, ExtraFiles: []*os.File{lock}, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("launch: start the shim: %w", err)
+		return fmt.Errorf("start the shim: %w", err)
 	}
-	go cmd.Wait() // or it stays a zombie for as long as this process lives
 	r.Close()
+	w.SetWriteDeadline(time.Now().Add(orderWait))
 	// A shim that died at once cannot hold this up: the pipe then breaks.
 	if _, err := w.Write(order); err != nil {
-		return fmt.Errorf("launch: the shim died at its start (%s tells more): %w", filepath.Join(dir, outputFile), err)
+		cmd.Process.Kill() // with half an order it does nothing
+		cmd.Wait()
+		return fmt.Errorf("the shim died at its start (%s tells more): %w", filepath.Join(dir, outputFile), err)
 	}
+	go cmd.Wait() // or it stays a zombie for as long as this process lives
 	return nil
 }

@@ -18,10 +18,14 @@ const (
 	beatEvery = time.Second
 )
 
+// patience is how long a client may take for one status. One that is stopped, not dead, must not keep the
+// harness from being an orphan.
+const patience = 10 * time.Second
+
 // office is where clients are heard. While nobody is there the orphan grace runs.
 type office struct {
 	s        *shim
-	listener net.Listener
+	listener *net.UnixListener
 	orphaned chan struct{}
 	timer    *time.Timer
 
@@ -31,10 +35,11 @@ type office struct {
 	closed  bool
 }
 
-func (s *shim) open() (*office, error) {
+// openOffice makes the socket. Clients are answered from serve on.
+func openOffice(s *shim) (*office, error) {
 	address, done, err := socketAddress(s.dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listen: %w", err)
 	}
 	defer done()
 	if err := os.Remove(address); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -44,22 +49,25 @@ func (s *shim) open() (*office, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	l.SetUnlinkOnClose(false)
+	l.SetUnlinkOnClose(false) // the address may be of a descriptor that is closed by then
 	if err := os.Chmod(address, 0o600); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	o := &office{s: s, listener: l, orphaned: make(chan struct{}), news: make(chan struct{})}
 	var once sync.Once
 	o.timer = time.AfterFunc(s.order.OrphanGrace, func() { once.Do(func() { close(o.orphaned) }) })
-	go o.serve()
 	return o, nil
 }
 
 func (o *office) serve() {
 	for {
 		c, err := o.listener.Accept()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return
+		}
+		if err != nil { // too many descriptors: who waits is answered later
+			time.Sleep(tellEvery)
+			continue
 		}
 		o.arrive(1)
 		go o.hear(c)
@@ -67,7 +75,7 @@ func (o *office) serve() {
 	}
 }
 
-// arrive counts clients; with the last one the orphan grace begins.
+// arrive counts clients; with the last one that leaves the orphan grace begins.
 func (o *office) arrive(n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -78,7 +86,8 @@ func (o *office) arrive(n int) {
 	}
 }
 
-// hear reads what a client asks until it leaves.
+// hear reads what a client asks until it leaves. It alone closes the connection of one who left, so that
+// what was asked before is heard.
 func (o *office) hear(c net.Conn) {
 	defer o.arrive(-1)
 	defer c.Close()
@@ -96,7 +105,6 @@ func (o *office) hear(c net.Conn) {
 
 // tell sends a client the status, at once and then with every change.
 func (o *office) tell(c net.Conn) {
-	defer c.Close()
 	for {
 		o.mu.Lock()
 		news, closed := o.news, o.closed
@@ -105,8 +113,11 @@ func (o *office) tell(c net.Conn) {
 		if err != nil || closed {
 			return
 		}
-		c.SetWriteDeadline(time.Now().Add(10 * beatEvery))
+		c.SetWriteDeadline(time.Now().Add(patience))
 		if _, err := c.Write(append(raw, '\n')); err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				c.Close()
+			}
 			return
 		}
 		beat := time.NewTimer(beatEvery)
@@ -129,11 +140,15 @@ func (o *office) changed() {
 	}
 }
 
-// close sends everybody away: what there is to know is in the folder.
+// close turns new clients away: what there is to know is in the folder. Who is connected learns of the end
+// by the end of the connection, with the process.
 func (o *office) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.closed = true
-	close(o.news)
-	o.listener.Close()
+	if !o.closed {
+		o.closed = true
+		close(o.news)
+		o.listener.Close()
+		o.timer.Stop()
+	}
 }

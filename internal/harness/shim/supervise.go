@@ -1,0 +1,165 @@
+package shim
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/assay"
+)
+
+const (
+	endLimit  = 5 * time.Second       // for KILL to work
+	lookEvery = 20 * time.Millisecond // for what is left of a tree that was told to end
+)
+
+// supervise carries the harness to its end and writes it down.
+func (s *shim) supervise(output *os.File) error {
+	read, heard := make(chan struct{}), make(chan struct{})
+	go func() { defer close(read); s.read(output) }()
+	go func() { defer close(heard); s.hear() }()
+
+	e := Ended{Harness: s.born.Tree.Leader, Began: s.born.At}
+	if err := writeJSON(s.dir, shimFile, s.born); err != nil {
+		e.Exit.Cause, e.Exit.Error = assay.ExitUnborn, err.Error() // nobody could find it again
+	} else {
+		go s.office.serve()
+		e.Exit.Cause, e.Exit.Killed = s.wait()
+	}
+	s.end(&e)
+	if !drain(output, read) {
+		s.log.Mark("somebody who is no process of this run holds the output open: what comes from it is not kept")
+	}
+	s.report.close(heard)
+	s.events.close()
+	if err := s.log.Close(); err != nil && e.Exit.Error == "" {
+		e.Exit.Error = err.Error()
+	}
+	e.Log, e.Events = s.log.Stat(), s.events.count()
+	os.Remove(s.report.path) // or who opens it would wait for ever
+	err := s.leave(e)
+	s.office.close()
+	return err
+}
+
+// end kills what is left of the tree and notes how its leader ended.
+func (s *shim) end(e *Ended) {
+	facts, left := s.tree.End(endLimit)
+	e.Exit.Code, e.Exit.At, e.Left = facts.Code, time.Now().UTC(), left
+	if facts.Signal != 0 {
+		e.Exit.Signal = signalName(facts.Signal)
+	}
+	for _, pid := range left {
+		s.log.Mark(fmt.Sprintf("process %d cannot be ended: the kernel holds it", pid))
+	}
+}
+
+func signalName(sig syscall.Signal) string {
+	if name := unix.SignalName(sig); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(sig))
+}
+
+// wait returns when the leader has exited and, where it was told to end, its tree is gone or its grace
+// over.
+func (s *shim) wait() (cause assay.ExitCause, killed bool) {
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, syscall.SIGCHLD)
+	defer signal.Stop(children)
+	terms := make(chan os.Signal, 1)
+	signal.Notify(terms, syscall.SIGTERM)
+	var limit <-chan time.Time
+	if s.order.TimeLimit > 0 {
+		t := time.NewTimer(s.order.TimeLimit)
+		defer t.Stop()
+		limit = t.C
+	}
+	for {
+		select {
+		case <-s.tree.Exited():
+			return assay.ExitItself, false
+		case <-children:
+			s.tree.ReapAdopted()
+		case <-limit:
+			return s.stop(assay.ExitLimit, "the time limit is reached")
+		case <-s.office.orphaned:
+			return s.stop(assay.ExitOrphaned, "no server came back in time")
+		case <-terms: // the machine goes down, or somebody means it
+			return s.stop(assay.ExitOrphaned, "the process that watches the run was told to end")
+		case cause := <-s.stops:
+			return s.stop(cause, map[assay.ExitCause]string{assay.ExitCancel: "cancelled"}[cause])
+		}
+	}
+}
+
+// stop tells the group to end and gives it its grace. Who left the group is told when its parent is gone.
+func (s *shim) stop(cause assay.ExitCause, why string) (_ assay.ExitCause, killed bool) {
+	if why == "" {
+		why = string(cause)
+	}
+	s.mu.Lock()
+	s.stopping = cause
+	s.mu.Unlock()
+	s.log.Mark(why + ": told to end")
+	s.office.changed()
+	s.tree.Signal(syscall.SIGTERM)
+	s.tree.Signal(syscall.SIGCONT) // one that is stopped could not hear
+	s.tree.SignalLeavers(syscall.SIGTERM)
+	grace := time.NewTimer(s.order.Grace)
+	defer grace.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	exited := s.tree.Exited()
+	for {
+		select {
+		case <-grace.C:
+			s.log.Mark(fmt.Sprintf("not ended after %s: killed", s.order.Grace))
+			return cause, true
+		case <-exited:
+			exited = nil
+			s.tree.SignalLeavers(syscall.SIGTERM)
+		case <-look.C:
+			if s.tree.Alone() {
+				return cause, false
+			}
+		}
+	}
+}
+
+// After a small piece of output the next one is left to gather for a moment: a hundred thousand lines a
+// second are then hundreds of pieces, not a hundred thousand.
+const (
+	gather  = 5 * time.Millisecond
+	small   = 16 << 10
+	readMax = 128 << 10
+)
+
+// read stores output until its end.
+func (s *shim) read(output *os.File) {
+	defer output.Close()
+	buf := make([]byte, readMax)
+	for {
+		n, err := output.Read(buf)
+		if n > 0 {
+			s.active.Store(time.Now().UnixNano())
+			s.log.Write(buf[:n])
+			s.office.changed()
+		}
+		if err != nil {
+			s.log.Flush()
+			s.events.add(s.watcher.Rest(time.Now()))
+			return
+		}
+		if n < small {
+			time.Sleep(gather)
+		}
+	}
+}
+
+// see looks at masked output as it is stored.
+func (s *shim) see(masked []byte) { s.events.add(s.watcher.See(masked, time.Now())) }

@@ -1,0 +1,49 @@
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"assay/internal/process"
+)
+
+// Sweep ends what a dead shim left, and lists what would not go within limit. It is called when Look says
+// Dead, and may be called again. Only what is proven to be of this attempt is signalled.
+func Sweep(dir string, limit time.Duration) (left []int, err error) {
+	var l launched
+	if err := readJSON(dir, launchFile, &l); err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	var b born
+	if err := readJSON(dir, shimFile, &b); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	b.Tree.Mark = l.Mark
+	return b.Tree.End(limit), nil
+}
+
+// Kill ends a shim that does not do its work (Starting for too long, or Alive and silent), and what it
+// left. Afterwards Look says Dead, or Finished where the shim was faster.
+func Kill(dir string, limit time.Duration) (left []int, err error) {
+	deadline := time.Now().Add(limit)
+	var shim process.Identity
+	for { // it writes who it is as its first act
+		err := readJSON(dir, lockFile, &shim)
+		if holds, looking := held(dir); looking != nil {
+			return nil, looking
+		} else if !holds {
+			return Sweep(dir, limit)
+		}
+		if err == nil && shim.PID != 0 {
+			if left = (process.Remains{Leader: shim}).End(time.Until(deadline)); len(left) > 0 {
+				return left, nil
+			}
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("kill the shim: it holds %s and cannot be told from others", dir)
+		}
+		time.Sleep(lookEvery)
+	}
+}
