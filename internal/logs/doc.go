@@ -11,4 +11,7 @@
 //	            ( gap )                 deleted when the bound was passed
 //	00000000000301989888-000003301222   tail: the newest bytes
 //	OFFSET of its first byte-lines before it
+//
+// One process writes; that there is only one is for the caller to hold. All segments but the last are final:
+// readers need no lock, and list the folder again when a segment that they listed is gone.
 package logs

@@ -2,13 +2,8 @@ package logs
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"slices"
-	"time"
 	"unicode/utf8"
 )
 
@@ -17,179 +12,163 @@ type Chunk struct {
 	From int64  `json:"from"` // offset of its first byte
 	To   int64  `json:"to"`   // offset behind its last one: where to go on
 	Line int64  `json:"line"` // lines before it
-	Gap  int64  `json:"gap"`  // bytes before From that are not stored any more
+	Gap  int64  `json:"gap"`  // bytes before From that were asked for and are not stored any more
 	Data []byte `json:"data"`
 }
 
-// maxSequence is how long an escape sequence may be before it is taken for broken.
-const maxSequence = 4 << 10
-
-// Read reads up to most bytes from an offset on. A chunk ends neither inside a character nor inside an
-// escape sequence, unless whole says that nothing will follow. From an offset that is not stored any more
-// it goes to the next one that is.
+// Read reads up to most bytes from an offset on, and more where one character or one escape sequence is
+// longer. A chunk ends neither inside a character nor inside an escape sequence, except before a gap, in one
+// longer than 4 KiB, or at the end where whole says that nothing will follow. From an offset that is not
+// stored any more it goes to the next one that is. Without Data there is nothing to read now.
 func Read(dir string, offset int64, most int, whole bool) (Chunk, error) {
-	for {
-		c, err := read(dir, offset, most, whole)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // a segment went away after it was listed
-		}
-		if err != nil {
-			return c, fmt.Errorf("read log: %w", err)
-		}
-		return c, nil
-	}
+	r := reader{dir: dir, at: max(0, offset), line: -1}
+	return r.next(most, whole)
 }
 
-func read(dir string, offset int64, most int, whole bool) (c Chunk, err error) {
-	list, err := segments(dir)
+// reader reads chunk after chunk.
+type reader struct {
+	dir   string
+	at    int64
+	line  int64  // lines before at; -1: not known
+	reuse bool   // a chunk may go into the memory of the one before it
+	buf   []byte // that memory
+}
+
+func (r *reader) next(most int, whole bool) (Chunk, error) {
+	c, err := stable(func() (Chunk, error) { return r.read(max(1, most), whole) })
 	if err != nil {
 		return c, err
 	}
-	offset = max(0, offset)
-	i := slices.IndexFunc(list, func(s segment) bool { return s.end() > offset })
-	if i < 0 { // at the end, or beyond it
-		c.From, c.To = offset, offset
-		return c, nil
+	r.at, r.line = c.To, c.Line+int64(bytes.Count(c.Data, newline))
+	return c, nil
+}
+
+func (r *reader) read(most int, whole bool) (Chunk, error) {
+	list, err := segments(r.dir)
+	if err != nil {
+		return Chunk{}, err
 	}
-	c.From = max(offset, list[i].offset)
-	c.Gap = c.From - offset
-	if c.Line, err = list[i].linesBefore(dir, c.From); err != nil {
+	c, i, err := r.begin(list)
+	if err != nil || i == len(list) {
 		return c, err
 	}
-	most = max(most, utf8.UTFMax)
-	for ; i < len(list) && len(c.Data) < most; i++ {
-		at := c.From + int64(len(c.Data))
-		if list[i].offset != at && len(c.Data) > 0 {
-			break // a gap
-		}
-		buf := make([]byte, min(int64(most-len(c.Data)), list[i].end()-at))
-		n, err := list[i].read(dir, buf, at)
-		if err != nil {
-			return c, err
-		}
-		c.Data = append(c.Data, buf[:n]...)
-		if n < len(buf) {
-			break
-		}
+	c.Data = r.buf[:0]
+	ends, err := c.fill(r.dir, list[i:], most)
+	if err != nil {
+		return c, err
 	}
-	atEnd := i >= len(list) || list[i-1].end() == c.From+int64(len(c.Data)) && i == len(list)
-	if !whole || !atEnd {
-		c.Data = c.Data[:edge(c.Data)]
+	n := edge(c.Data)
+	const longest = maxSequence + utf8.UTFMax
+	if n == 0 && ends == full && most < longest { // one character or sequence, which is longer
+		c, err = r.read(longest, whole)
+		c.Data = c.Data[:first(c.Data)]
+		c.To = c.From + int64(len(c.Data))
+		return c, err
 	}
+	if ends == atGap || ends == atEnd && whole {
+		n = len(c.Data)
+	}
+	c.Data = c.Data[:n]
+	if r.reuse {
+		r.buf = c.Data
+	}
+	c.skip()
 	c.To = c.From + int64(len(c.Data))
 	return c, nil
 }
 
-// edge is the longest beginning of b that ends neither inside a character nor inside an escape sequence;
-// all of it where that would be nothing and more of the same would not help.
-func edge(b []byte) int {
-	n := len(b)
-	for i := 1; i <= min(utf8.UTFMax, len(b)); i++ {
-		if r := b[len(b)-i]; utf8.RuneStart(r) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				n = len(b) - i
-			}
+// begin finds the segment in which the next chunk begins, and what the chunk says of its place; len(list)
+// where nothing is stored from there on.
+func (r *reader) begin(list []segment) (c Chunk, i int, err error) {
+	c.From, c.To, c.Line = r.at, r.at, max(0, r.line)
+	i, _ = slices.BinarySearchFunc(list, r.at+1, func(s segment, at int64) int {
+		if s.offset < at {
+			return -1
+		}
+		return 1
+	})
+	for i = max(0, i-1); i < len(list); i++ {
+		s := &list[i]
+		f, err := s.open(r.dir)
+		if err != nil {
+			return c, i, err
+		}
+		from := max(r.at, s.offset)
+		switch {
+		case from > r.at || from == s.offset:
+			c.Line = s.line
+		case r.line < 0:
+			c.Line, err = s.linesBefore(f, min(from, s.end()))
+		}
+		f.Close()
+		if err != nil {
+			return c, i, err
+		}
+		if s.end() > r.at {
+			c.From, c.Gap = from, from-r.at
 			break
 		}
 	}
-	if esc := bytes.LastIndexByte(b[max(0, n-maxSequence):n], escape); esc >= 0 {
-		esc += max(0, n-maxSequence)
-		if sequence(b[esc:n]) == 0 && esc > 0 {
-			n = esc
-		} else if sequence(b[esc:n]) == 0 && n < maxSequence {
-			n = 0
-		}
-	}
-	return n
+	return c, i, nil
 }
 
-// Tail reads the last lines, at most so many bytes of them.
-func Tail(dir string, lines, most int) (Chunk, error) {
-	list, err := segments(dir)
-	if err != nil || len(list) == 0 {
-		return Chunk{}, err
-	}
-	end := list[len(list)-1].end()
-	from := max(0, end-int64(most))
-	c, err := Read(dir, from, most, true)
-	for err == nil && c.To < end { // a gap came in between
-		c, err = Read(dir, c.To, most, true)
-	}
-	if err != nil {
-		return c, err
-	}
-	at := len(c.Data)
-	if at > 0 && c.Data[at-1] == '\n' {
-		at--
-	}
-	for range lines {
-		if at = bytes.LastIndexByte(c.Data[:at], '\n'); at < 0 {
-			break
-		}
-	}
-	cut := at + 1
-	if at < 0 && c.From > 0 && c.Gap == 0 { // the first line is cut: begin at a character at least
-		for cut = 0; cut < len(c.Data) && !utf8.RuneStart(c.Data[cut]); cut++ {
-		}
-	}
-	c.Line += int64(bytes.Count(c.Data[:cut], newline))
-	c.From, c.Data, c.Gap = c.From+int64(cut), c.Data[cut:], 0
-	return c, nil
-}
+// end is why a chunk ends.
+type end int
 
-// How often a growing log is looked at: soon while it grows, seldom while it does not.
 const (
-	followSoon   = 15 * time.Millisecond
-	followSeldom = 100 * time.Millisecond
-	followBytes  = 256 << 10
+	full  end = iota // most was reached
+	atGap            // what follows is not stored any more
+	atEnd            // nothing follows yet
 )
 
-// Follow calls f with what there is from an offset on and with what comes, until ended says that nothing
-// will come and all was told, ctx ends (nil), or f fails.
-func Follow(ctx context.Context, dir string, offset int64, ended func() bool, f func(Chunk) error) error {
-	wait := followSoon
-	for ctx.Err() == nil {
-		last := ended() // before the read: what was written before the end is told
-		c, err := Read(dir, offset, followBytes, last)
+// fill reads from the segments of list up to most bytes, in one piece.
+func (c *Chunk) fill(dir string, list []segment, most int) (end, error) {
+	for i := range list {
+		s, at := &list[i], c.From+int64(len(c.Data))
+		if s.offset > at {
+			return atGap, nil
+		}
+		if len(c.Data) == most {
+			return full, nil
+		}
+		f, err := s.open(dir)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if len(c.Data) > 0 {
-			if err := f(c); err != nil {
-				return err
-			}
-			offset, wait = c.To, followSoon
-			continue
+		have := len(c.Data)
+		c.Data = slices.Grow(c.Data, int(min(int64(most-have), max(0, s.end()-at))))
+		n, err := f.ReadAt(c.Data[have:have+int(min(int64(most-have), max(0, s.end()-at)))], at-s.offset)
+		f.Close()
+		c.Data = c.Data[:have+n]
+		if err != nil && err != io.EOF {
+			return 0, err
 		}
-		if last {
-			return nil
+		if at+int64(n) < s.end() {
+			return full, nil
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-		case <-timer.C:
-		}
-		wait = min(2*wait, followSeldom)
 	}
-	return nil
+	return atEnd, nil
 }
 
-// Copy writes all that is stored, with a line where a part is left out.
-func Copy(w io.Writer, dir string) error {
-	for at := int64(0); ; {
-		c, err := Read(dir, at, 1<<20, true)
-		if err != nil || len(c.Data) == 0 {
-			return err
-		}
-		if c.Gap > 0 {
-			if _, err := fmt.Fprintf(w, "\n[assay: %d bytes of output are left out here]\n", c.Gap); err != nil {
-				return err
-			}
-		}
-		if _, err := w.Write(c.Data); err != nil {
-			return err
-		}
-		at = c.To
+// skip leaves out the rest of a character that began in a gap.
+func (c *Chunk) skip() {
+	n := 0
+	for c.Gap > 0 && n < min(utf8.UTFMax, len(c.Data))-1 && !utf8.RuneStart(c.Data[n]) {
+		n++
 	}
+	if n < len(c.Data) {
+		c.From, c.Gap, c.Data = c.From+int64(n), c.Gap+int64(n), c.Data[n:]
+	}
+}
+
+// first is the length of the character or sequence with which b begins.
+func first(b []byte) int {
+	if len(b) > 0 && b[0] == escape {
+		if n := sequence(b); n > 0 {
+			return n
+		}
+		return len(b)
+	}
+	_, n := utf8.DecodeRune(b)
+	return n
 }

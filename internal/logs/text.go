@@ -2,46 +2,88 @@ package logs
 
 import (
 	"bytes"
-	"context"
 	"unicode/utf8"
 )
 
 const escape = 0x1b
 
-// sequence is the length of the escape sequence with which b begins; 0 where it is not whole yet.
+// maxSequence is how long an escape sequence may be before it is taken for broken.
+const maxSequence = 4 << 10
+
+// sequence is the length of the escape sequence with which b begins; 0 where it is not whole yet. One that
+// is broken ends before the byte that cannot be part of it: a line's end is never inside.
 func sequence(b []byte) int {
 	if len(b) < 2 {
 		return 0
 	}
-	switch b[1] {
-	case '[': // CSI: parameters, then one byte from @ to ~
-		for i := 2; i < len(b); i++ {
-			if b[i] >= 0x40 && b[i] <= 0x7e {
-				return i + 1
-			}
-			if b[i] < 0x20 || b[i] > 0x7e {
-				return i // broken: it ends before what cannot be part of it
-			}
+	switch c := b[1]; {
+	case c == '[': // CSI: parameters, then one byte from @ to ~
+		return until(b, 0x20, 0x40)
+	case c >= 0x20 && c < 0x30: // a character set and the like: ESC ( B
+		return until(b, 0x20, 0x30)
+	case c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_': // OSC and other strings: until BEL or ESC \
+		return text(b)
+	case c > 0x20 && c < 0x7f:
+		return 2
+	}
+	return 1
+}
+
+// until is the length of a sequence of bytes from least on that ends with one from last to ~.
+func until(b []byte, least, last byte) int {
+	for i := 2; i < len(b); i++ {
+		if b[i] < least || b[i] > 0x7e {
+			return i
 		}
-		return 0
-	case ']', 'P', 'X', '^', '_': // OSC and other strings: until BEL or ESC \
-		for i := 2; i < len(b); i++ {
-			if b[i] == 0x07 {
-				return i + 1
+		if b[i] >= last {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// text is the length of a sequence that holds a text.
+func text(b []byte) int {
+	for i := 2; i < len(b); i++ {
+		switch b[i] {
+		case 0x07:
+			return i + 1
+		case '\n':
+			return i
+		case escape:
+			if i+1 == len(b) {
+				return 0
 			}
-			if b[i] == escape {
-				if i+1 == len(b) {
-					return 0
-				}
+			if b[i+1] == '\\' {
 				return i + 2
 			}
-			if b[i] == '\n' {
-				return i
-			}
+			return i // another sequence begins
 		}
-		return 0
 	}
-	return 2
+	return 0
+}
+
+// edge is the longest beginning of b that ends neither inside a character nor inside an escape sequence. A
+// sequence that is longer than maxSequence does not count as one.
+func edge(b []byte) int {
+	n := len(b)
+	for i := 1; i <= min(utf8.UTFMax, len(b)); i++ {
+		if utf8.RuneStart(b[len(b)-i]) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				n -= i
+			}
+			break
+		}
+	}
+	window := max(0, len(b)-maxSequence)
+	for n > window { // a single ESC may end the text of the sequence before it
+		esc := bytes.LastIndexByte(b[window:n], escape)
+		if esc < 0 || sequence(b[window+esc:n]) > 0 {
+			break
+		}
+		n = window + esc
+	}
+	return n
 }
 
 // Plain is a text without escape sequences and without control characters other than \n, \r and \t.
@@ -65,90 +107,78 @@ func Plain(b []byte) []byte {
 	return out
 }
 
-// Overwrite is what a terminal shows of a plain line in which \r goes back to its begin.
+// Overwrite is what a terminal shows of a line, as plain text: \r goes back to its begin, \b one character,
+// and a sequence may erase (ESC [ K).
 func Overwrite(line []byte) []byte {
-	if bytes.IndexByte(line, '\r') < 0 {
+	if !controls(line) {
 		return line
 	}
-	var shown []rune
-	at := 0
-	for i := 0; i < len(line); {
-		r, n := utf8.DecodeRune(line[i:])
-		i += n
-		if r == '\r' {
-			at = 0
-			continue
-		}
-		if at < len(shown) {
-			shown[at] = r
-		} else {
-			shown = append(shown, r)
-		}
-		at++
-	}
-	return []byte(string(shown))
+	var s shown
+	s.write(line)
+	return s.bytes(nil)
 }
 
-// Hit is a line that holds what was looked for.
-type Hit struct {
-	Line   int64  `json:"line"`   // from 1
-	Offset int64  `json:"offset"` // of the line's first byte
-	Text   string `json:"text"`   // plain, at most maxHit bytes of it
+// shown is a line of a terminal: what stands there, and where the next character goes.
+type shown struct {
+	cells []rune
+	at    int
 }
 
-const (
-	maxHit  = 400
-	maxLine = 64 << 10 // a longer line is looked at in parts
-)
+func (s *shown) bytes(dst []byte) []byte {
+	for _, r := range s.cells {
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}
 
-// Search finds lines from an offset on, at most so many, in which text stands as a person sees them; case
-// does not matter. next is where to go on, 0 at the end.
-func Search(ctx context.Context, dir, text string, from int64, most int) (hits []Hit, next int64, err error) {
-	want := bytes.ToLower([]byte(text))
-	var line []byte
-	begin, no := from, int64(-1)
-	look := func() bool {
-		shown := Overwrite(bytes.TrimRight(Plain(line), "\r\n"))
-		if bytes.Contains(bytes.ToLower(shown), want) {
-			hits = append(hits, Hit{Line: no + 1, Offset: begin, Text: string(bytes.ToValidUTF8(shown[:min(len(shown), maxHit)], nil))})
+func (s *shown) write(b []byte) {
+	for i := 0; i < len(b); {
+		switch c := b[i]; {
+		case c == escape:
+			n := sequence(b[i:])
+			if n == 0 {
+				return
+			}
+			s.erase(b[i : i+n])
+			i += n
+		case c == '\r':
+			s.at = 0
+			i++
+		case c == '\b':
+			s.at = max(0, s.at-1)
+			i++
+		case c < 0x20 && c != '\t' || c == 0x7f:
+			i++
+		default:
+			r, n := utf8.DecodeRune(b[i:])
+			s.put(r)
+			i += n
 		}
-		return len(hits) < most
 	}
-	for ctx.Err() == nil {
-		c, err := Read(dir, from, 1<<20, true)
-		if err != nil {
-			return hits, 0, err
-		}
-		if len(c.Data) == 0 {
-			if len(line) > 0 {
-				look()
-			}
-			return hits, 0, nil
-		}
-		if no < 0 || c.Gap > 0 {
-			line, begin, no = line[:0], c.From, c.Line
-		}
-		for rest := c.Data; len(rest) > 0; {
-			n := bytes.IndexByte(rest, '\n') + 1
-			ends := n > 0
-			if !ends {
-				n = len(rest)
-			}
-			line, rest = append(line, rest[:n]...), rest[n:]
-			if !ends && len(line) < maxLine {
-				break
-			}
-			more := look()
-			begin += int64(len(line))
-			line = line[:0]
-			if ends {
-				no++
-			}
-			if !more {
-				return hits, begin, nil
-			}
-		}
-		from = c.To
+}
+
+func (s *shown) put(r rune) {
+	for len(s.cells) < s.at {
+		s.cells = append(s.cells, ' ')
 	}
-	return hits, 0, ctx.Err()
+	if s.at < len(s.cells) {
+		s.cells[s.at] = r
+	} else {
+		s.cells = append(s.cells, r)
+	}
+	s.at++
+}
+
+// erase does what a sequence asks for where it erases in the line.
+func (s *shown) erase(seq []byte) {
+	switch string(seq) {
+	case "\x1b[K", "\x1b[0K": // from here on
+		s.cells = s.cells[:min(s.at, len(s.cells))]
+	case "\x1b[1K": // up to here
+		for i := range s.cells[:min(s.at+1, len(s.cells))] {
+			s.cells[i] = ' '
+		}
+	case "\x1b[2K":
+		s.cells = s.cells[:0]
+	}
 }

@@ -2,17 +2,22 @@ package logs
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 )
 
 // Options of a log. Zero fields take the defaults.
 type Options struct {
 	Bound   int64 // bytes kept; half of them for the head. Default 256 MiB
-	Segment int64 // bytes of a file. Default 4 MiB, at most an eighth of Bound
+	Segment int64 // bytes of a file at most. Default 4 MiB, at most an eighth of Bound
 	Secrets []string
+	See     func(masked []byte) // is shown all that Write stores or misses, in its order; it may not keep it, nor call the writer
 }
 
 const (
@@ -30,9 +35,16 @@ type Writer struct {
 	list    []segment // as stored; the last one is written to
 	lines   int64
 	midline bool // the last byte was no line's end
-	missed  int64
-	why     error // of missed
 	buf     []byte
+	trouble trouble
+}
+
+// trouble is what the disk did not take.
+type trouble struct {
+	all    int64  // bytes
+	unsaid int64  // of them, not told in the log yet
+	notice []byte // rest of the line that tells it, which was not taken either
+	why    error
 }
 
 // OpenWriter makes the folder, or goes on at its end.
@@ -52,34 +64,56 @@ func OpenWriter(dir string, o Options) (*Writer, error) {
 		return nil, fmt.Errorf("make folder for the log: %w", err)
 	}
 	w := &Writer{dir: dir, o: o, masker: masker}
-	if w.list, err = segments(dir); err != nil {
-		return nil, err
+	if err := w.goOn(); err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	return w, nil
+}
+
+// goOn finds the end of what is stored, whatever ended the writer before.
+func (w *Writer) goOn() (err error) {
+	if w.list, err = measured(w.dir); err != nil {
+		return err
+	}
+	for i := len(w.list) - 1; i >= 0; i-- {
+		s := &w.list[i]
+		f, err := s.open(w.dir)
+		if err != nil {
+			return err
+		}
+		lines, err := s.linesBefore(f, s.end())
+		end := []byte{'\n'}
+		if s.size > 0 && err == nil {
+			_, err = f.ReadAt(end, s.size-1)
+		}
+		f.Close()
+		if err != nil {
+			return err
+		}
+		if i == len(w.list)-1 {
+			w.lines = lines
+		}
+		if w.midline = end[0] != '\n'; s.size > 0 {
+			break
+		}
 	}
 	if len(w.list) == 0 {
 		w.list = []segment{{}}
 	}
-	last := w.list[len(w.list)-1]
-	if last.size > 0 {
-		if w.lines, err = last.linesBefore(dir, last.end()); err != nil {
-			return nil, fmt.Errorf("read log: %w", err)
-		}
-		end := make([]byte, 1)
-		if _, err := last.read(dir, end, last.end()-1); err != nil {
-			return nil, fmt.Errorf("read log: %w", err)
-		}
-		w.midline = end[0] != '\n'
-	} else {
-		w.lines = last.line
+	if err := w.open(); err != nil {
+		return err
 	}
-	return w, w.open()
+	w.trim()
+	return nil
 }
 
-func (w *Writer) open() (err error) {
+func (w *Writer) open() error {
 	name := filepath.Join(w.dir, w.list[len(w.list)-1].name())
-	if w.file, err = os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
-		return fmt.Errorf("open log: %w", err)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err == nil {
+		w.file = f
 	}
-	return nil
+	return err
 }
 
 // Write stores p, masked. It always says that all was written: output that the disk does not take is
@@ -88,52 +122,75 @@ func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.buf = w.masker.Append(w.buf[:0], p)
-	w.store(w.buf)
+	w.output(w.buf)
 	return len(p), nil
 }
 
-// Mark stores a line of ours on a line of its own.
+// Flush stores what is held back because it may begin a secret: call it when the output has ended. Between
+// two writes it would let the halves of a secret through.
+func (w *Writer) Flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.output(w.masker.Rest(nil))
+}
+
+func (w *Writer) output(masked []byte) {
+	w.store(masked)
+	if w.o.See != nil && len(masked) > 0 {
+		w.o.See(masked)
+	}
+}
+
+// Mark stores a line of ours, on a line of its own and masked. Output that is held back comes after it.
 func (w *Writer) Mark(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.store(w.masker.Rest(nil))
-	w.store(w.marked(text))
+	own := w.masker.fork()
+	w.store(w.marked(string(own.Rest(own.Append(nil, []byte(text))))))
 }
 
 func (w *Writer) marked(text string) []byte {
-	line := "[assay: " + text + "]\n"
+	line := "[assay: " + strings.Join(strings.Fields(text), " ") + "]\n"
 	if w.midline {
 		line = "\n" + line
 	}
 	return []byte(line)
 }
 
+// store puts p, behind what there is to say of bytes that were missed.
 func (w *Writer) store(p []byte) {
-	if len(p) == 0 {
-		return
-	}
-	if w.missed > 0 {
-		text := fmt.Sprintf("%d bytes of output could not be stored: %v", w.missed, w.why)
-		w.missed = 0
-		if lost := w.put(w.marked(text)); lost > 0 {
-			w.missed += int64(len(p))
+	t := &w.trouble
+	for len(t.notice) > 0 || t.unsaid > 0 {
+		if len(t.notice) == 0 {
+			t.notice = w.marked(fmt.Sprintf("%d bytes of output could not be stored here: %v", t.unsaid, t.why))
+			t.unsaid = 0
+		}
+		if t.notice = t.notice[len(t.notice)-w.put(t.notice):]; len(t.notice) > 0 {
+			w.miss(len(p))
 			return
 		}
 	}
-	w.missed += int64(w.put(p))
+	w.miss(w.put(p))
 }
 
-// put stores p over as many segments as it takes, and says how many bytes could not be.
+func (w *Writer) miss(n int) {
+	w.trouble.all += int64(n)
+	w.trouble.unsaid += int64(n)
+}
+
+// put stores p over as many segments as it takes, and says how many bytes of its end could not be.
 func (w *Writer) put(p []byte) (lost int) {
 	for len(p) > 0 {
 		last := &w.list[len(w.list)-1]
-		if last.size >= w.o.Segment {
-			if w.why = w.rotate(); w.why != nil {
+		n := w.room(last.size, p)
+		if n == 0 {
+			if err := w.rotate(); err != nil {
+				w.trouble.why = reason(err)
 				return len(p)
 			}
 			continue
 		}
-		n, err := w.file.Write(p[:min(int64(len(p)), w.o.Segment-last.size)])
+		n, err := w.file.Write(p[:n])
 		last.size += int64(n)
 		if n > 0 {
 			w.lines += int64(bytes.Count(p[:n], newline))
@@ -141,56 +198,92 @@ func (w *Writer) put(p []byte) (lost int) {
 		}
 		p = p[n:]
 		if err != nil {
-			w.why = err
+			w.trouble.why = reason(err)
 			return len(p)
 		}
 	}
 	return 0
 }
 
-// rotate begins a new segment, and drops the oldest ones after the head that are too many.
+// reason is an error without the path, which says nothing to who reads the log.
+func reason(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// room is how much of p goes into a segment of that size; 0: it is full. A segment ends with a line where it
+// can, else with a character, so that what follows a gap can be read.
+func (w *Writer) room(size int64, p []byte) int {
+	free := int(max(0, min(w.o.Segment-size, int64(len(p)))))
+	if free == len(p) {
+		return free
+	}
+	if i := bytes.LastIndexByte(p[:free], '\n'); i >= 0 {
+		return i + 1
+	}
+	if !w.midline && size >= w.o.Segment/2 && size > 0 {
+		return 0
+	}
+	if n := edge(p[:free]); n > 0 || size > 0 {
+		return n
+	}
+	return free
+}
+
+// rotate begins a new segment, and drops those between head and tail that are too many.
 func (w *Writer) rotate() error {
 	old := w.file
 	w.list = append(w.list, segment{offset: w.list[len(w.list)-1].end(), line: w.lines})
 	if err := w.open(); err != nil {
-		w.list, w.file = w.list[:len(w.list)-1], old
+		w.list = w.list[:len(w.list)-1]
 		return err
 	}
-	old.Close()
-	head := 0
-	var tail int64
-	for i, s := range w.list {
-		if s.end() <= w.o.Bound/2 && i == head && (i == 0 || w.list[i-1].end() == s.offset) {
-			head++
-		} else {
-			tail += s.size
+	w.trim()
+	_ = old.Close() // what it has to say came with the writes
+	return nil
+}
+
+// trim drops the oldest segments behind the head until there is room for one more.
+func (w *Writer) trim() {
+	head, at := 0, int64(0)
+	for ; head < len(w.list)-1; head++ { // never the last one
+		if s := w.list[head]; s.offset != at || s.end() > w.o.Bound/2 {
+			break
 		}
+		at = w.list[head].end()
+	}
+	var tail int64
+	for _, s := range w.list[head:] {
+		tail += s.size
 	}
 	for tail > w.o.Bound/2-w.o.Segment && head < len(w.list)-1 {
-		if err := os.Remove(filepath.Join(w.dir, w.list[head].name())); err != nil {
-			return nil // tried again with the next one
+		err := os.Remove(filepath.Join(w.dir, w.list[head].name()))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return // tried again with the next segment
 		}
 		tail -= w.list[head].size
-		w.list = append(w.list[:head], w.list[head+1:]...)
+		w.list = slices.Delete(w.list, head, head+1)
 	}
-	return nil
 }
 
 // Stat says how much was stored so far.
 func (w *Writer) Stat() Stat {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Stat{Bytes: w.list[len(w.list)-1].end(), Lines: w.lines, Dropped: dropped(w.list)}
+	return Stat{Bytes: w.list[len(w.list)-1].end(), Lines: w.lines, Dropped: dropped(w.list), Missed: w.trouble.all}
 }
 
-// Close stores what was held back and makes all of it durable.
+// Close stores what was held back and makes all of it durable. It fails where the end of the output could
+// not be stored.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.store(w.masker.Rest(nil))
-	err := w.file.Sync()
-	if closing := w.file.Close(); err == nil {
-		err = closing
+	w.output(w.masker.Rest(nil))
+	err := errors.Join(w.file.Sync(), w.file.Close())
+	if err == nil && (w.trouble.unsaid > 0 || len(w.trouble.notice) > 0) {
+		err = fmt.Errorf("%d bytes of output could not be stored: %w", w.trouble.all, w.trouble.why)
 	}
 	if err != nil {
 		return fmt.Errorf("close log: %w", err)

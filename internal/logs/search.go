@@ -1,0 +1,215 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"unicode/utf8"
+)
+
+// FindLine finds where a line begins; lines count from 1. Of a line that is not stored any more, or begins
+// where it is not, it finds the next byte that is stored; of one that is not there yet, the end. actual is
+// the line in which the byte at offset lies: what Read says of that offset, plus one.
+func FindLine(dir string, line int64) (offset, actual int64, err error) {
+	type place struct{ offset, line int64 }
+	p, err := stable(func() (place, error) {
+		list, err := segments(dir)
+		if err != nil || len(list) == 0 {
+			return place{0, 1}, err
+		}
+		i := 0 // the last segment before which fewer lines ended than before the line
+		for i+1 < len(list) && list[i+1].line < line-1 {
+			i++
+		}
+		s := &list[i]
+		if s.line >= line-1 {
+			return place{s.offset, s.line + 1}, nil
+		}
+		f, err := s.open(dir)
+		if err != nil {
+			return place{}, err
+		}
+		defer f.Close()
+		lines, at := s.line, s.end()
+		err = scan(f, s.size, func(from int64, part []byte) bool {
+			n := int64(bytes.Count(part, newline))
+			if lines+n < line-1 {
+				lines += n
+				return true
+			}
+			at = s.offset + from
+			for ; lines < line-1; lines++ {
+				n := bytes.IndexByte(part, '\n') + 1
+				at, part = at+int64(n), part[n:]
+			}
+			return false
+		})
+		if at == s.end() && i+1 < len(list) {
+			at, lines = list[i+1].offset, list[i+1].line
+		}
+		return place{at, lines + 1}, err
+	})
+	return p.offset, p.line, err
+}
+
+// Hit is a line that holds what was looked for.
+type Hit struct {
+	Line   int64  `json:"line"`   // from 1
+	Offset int64  `json:"offset"` // of the line's first byte
+	Text   string `json:"text"`   // plain; of a long line the part around what was found
+}
+
+const (
+	maxHit      = 400      // bytes of Text
+	maxLine     = 64 << 10 // characters: a line that shows more is looked at in parts
+	searchBytes = 1 << 20
+)
+
+// Search finds lines from an offset on, at most so many, in which text stands as a person sees them: plain,
+// with what \r overwrote gone. Case does not matter. next is where to go on, 0 at the end.
+func Search(ctx context.Context, dir, text string, from int64, most int) (hits []Hit, next int64, err error) {
+	r := reader{dir: dir, at: max(0, from), line: -1, reuse: true}
+	s := search{want: bytes.ToLower([]byte(text)), most: max(1, most), begin: r.at}
+	s.wide = slices.ContainsFunc(s.want, func(c byte) bool { return c >= utf8.RuneSelf })
+	for first := true; ctx.Err() == nil; first = false {
+		c, err := r.next(searchBytes, true)
+		if err != nil {
+			return s.hits, s.begin, err
+		}
+		if c.Gap > 0 || len(c.Data) == 0 { // what stands before a gap is no beginning of what comes behind it
+			s.end()
+		}
+		if len(c.Data) == 0 {
+			return s.hits, 0, nil
+		}
+		if c.Gap > 0 || first {
+			s.begin, s.no = c.From, c.Line
+		}
+		if s.chunk(c) {
+			return s.hits, s.begin, nil
+		}
+	}
+	return s.hits, s.begin, ctx.Err()
+}
+
+// search looks at line after line.
+type search struct {
+	want  []byte // in small letters
+	wide  bool   // not all of want is ASCII
+	most  int
+	hits  []Hit
+	begin int64 // offset of the line
+	no    int64 // lines before it
+	open  bool  // part saw some of it
+	told  bool  // it is a hit already
+	shown shown
+	text  []byte
+	low   []byte
+}
+
+// chunk looks at the lines of c, and says whether there are hits enough and more lines.
+func (s *search) chunk(c Chunk) bool {
+	for rest := c.Data; len(rest) > 0; {
+		if len(s.hits) == s.most && !s.open {
+			return true
+		}
+		n := bytes.IndexByte(rest, '\n')
+		if n < 0 {
+			s.part(rest)
+			return false
+		}
+		s.line(rest[:n])
+		rest = rest[n+1:]
+		s.begin, s.no = c.To-int64(len(rest)), s.no+1
+	}
+	return false
+}
+
+// line looks at a line, or at the rest of one.
+func (s *search) line(rest []byte) {
+	if text := bytes.TrimSuffix(rest, []byte{'\r'}); !s.open && !controls(text) {
+		s.look(text)
+		return
+	}
+	s.part(rest)
+	s.end()
+}
+
+// part takes a part of a line that goes on.
+func (s *search) part(p []byte) {
+	s.open = true
+	for len(p) > 0 && !s.told {
+		n := min(len(p), maxLine)
+		if e := edge(p[:n]); n < len(p) && e > 0 {
+			n = e
+		}
+		s.shown.write(p[:n])
+		p = p[n:]
+		if cells := s.shown.cells; len(cells) > maxLine {
+			s.lookShown()
+			keep := min(len(cells), max(0, utf8.RuneCount(s.want)-1)) // it may stand across the parts
+			s.shown.cells = append(cells[:0], cells[len(cells)-keep:]...)
+			s.shown.at = keep
+		}
+	}
+}
+
+// end looks at a line of which there were parts.
+func (s *search) end() {
+	if s.open {
+		s.lookShown()
+	}
+	s.shown.cells, s.shown.at, s.open, s.told = s.shown.cells[:0], 0, false, false
+}
+
+func (s *search) lookShown() {
+	s.text = s.shown.bytes(s.text[:0])
+	s.look(s.text)
+}
+
+func (s *search) look(text []byte) {
+	if s.told || len(s.hits) == s.most {
+		return
+	}
+	if s.wide {
+		s.low = append(s.low[:0], bytes.ToLower(text)...)
+	} else {
+		s.low = lower(s.low[:0], text)
+	}
+	at := bytes.Index(s.low, s.want)
+	if at < 0 {
+		return
+	}
+	s.told = s.open
+	s.hits = append(s.hits, Hit{Line: s.no + 1, Offset: s.begin, Text: excerpt(text, min(at, len(text)), len(s.want))})
+}
+
+// excerpt is the begin of a text, or what stands around a place that is not in it.
+func excerpt(text []byte, at, length int) string {
+	if at+length <= maxHit {
+		return string(bytes.ToValidUTF8(text[:min(len(text), maxHit)], nil))
+	}
+	at = max(0, at-maxHit/4)
+	return "…" + string(bytes.ToValidUTF8(text[at:min(len(text), at+maxHit)], nil))
+}
+
+// controls says that there are control characters other than \t in a text.
+func controls(text []byte) bool {
+	for _, c := range text {
+		if c < 0x20 && c != '\t' || c == 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
+// lower appends text with the letters of ASCII made small.
+func lower(dst, text []byte) []byte {
+	dst = append(dst, text...)
+	for i, c := range dst {
+		if 'A' <= c && c <= 'Z' {
+			dst[i] = c + 'a' - 'A'
+		}
+	}
+	return dst
+}
