@@ -1,0 +1,198 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/internal/assay"
+	"assay/internal/harness/results"
+)
+
+// notedFile is what the result files were before the attempt was launched.
+const notedFile = "results.json"
+
+// noted tells two contents of a file apart without reading them. Times alone would depend on how exact the
+// file system's are.
+type noted struct {
+	Time int64 `json:"t"` // nanoseconds since 1970
+	Size int64 `json:"n"`
+}
+
+// noteResults stores in the attempt's folder which result files there are already: those that stay as they
+// are when the harness has run are not its results.
+func noteResults(dir string, def assay.SuiteDefinition) error {
+	if len(def.Results) == 0 {
+		return nil
+	}
+	before := map[string]noted{}
+	for _, f := range def.Results {
+		for _, path := range matches(def.Dir, f.Path) {
+			if info, err := os.Stat(path); err == nil {
+				before[path] = noted{info.ModTime().UnixNano(), info.Size()}
+			}
+		}
+	}
+	raw, err := json.Marshal(before)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, notedFile), raw, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("note which result files there are: %w", err)
+	}
+	return nil
+}
+
+// matches lists the files of a pattern below dir, sorted. Its pattern was checked when it was defined.
+func matches(dir, pattern string) []string {
+	if !filepath.IsAbs(pattern) {
+		pattern = filepath.Join(escaped(dir), pattern)
+	}
+	list, _ := filepath.Glob(pattern)
+	slices.Sort(list)
+	return list
+}
+
+// escaped makes a folder's name mean itself in a pattern.
+func escaped(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}
+
+// collected is what the result files of a run held.
+type collected struct {
+	sums  []assay.ResultSum
+	tally results.Tally
+	whole bool // one file at least could be read whole
+}
+
+// collect reads result files into cases, from the start: who died over it leaves nothing behind.
+func (j *job) collect(ctx context.Context) (*collected, error) {
+	c := &collected{}
+	before := map[string]noted{}
+	raw, err := os.ReadFile(filepath.Join(j.dir(), notedFile))
+	if err == nil {
+		err = json.Unmarshal(raw, &before)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read which result files there were: %w", err)
+	}
+	if err := j.d.o.Store.Harnesses().ResetCases(ctx, j.fence); err != nil {
+		return nil, err
+	}
+	p := &putter{ctx: ctx, j: j}
+	done := map[string]bool{}
+	for _, f := range j.def().Results {
+		found := 0
+		for _, path := range matches(j.def().Dir, f.Path) {
+			info, err := os.Stat(path)
+			if err != nil || info.IsDir() || done[path] || before[path] == (noted{info.ModTime().UnixNano(), info.Size()}) {
+				continue
+			}
+			found++
+			done[path] = true
+			if err := c.file(p, f.Format, path, info); err != nil {
+				return nil, err
+			}
+		}
+		if found == 0 {
+			c.sums = append(c.sums, assay.ResultSum{Path: f.Path, Format: f.Format, Error: "the harness wrote no such file: none is there that is newer than its start"})
+		}
+	}
+	return c, p.flush()
+}
+
+// file reads one file. An error is the store's: what is wrong with the file stands in its sum.
+func (c *collected) file(p *putter, format assay.ResultFormat, path string, info fs.FileInfo) error {
+	name := path
+	if rel, err := filepath.Rel(p.j.def().Dir, path); err == nil {
+		name = rel
+	}
+	sum := assay.ResultSum{Path: name, Format: format}
+	err := c.read(p, &sum, path, name, info)
+	if p.err != nil {
+		return p.err
+	}
+	c.whole = c.whole || results.Whole(err)
+	if err != nil {
+		sum.Error = err.Error()
+	}
+	c.sums = append(c.sums, sum)
+	return nil
+}
+
+func (c *collected) read(p *putter, sum *assay.ResultSum, path, name string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() { // opening a FIFO would wait
+		return fmt.Errorf("%s is not a regular file", name)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return results.Read(sum.Format, name, f, info.Size(), 0, func(one assay.Case) error {
+		sum.Cases++
+		c.tally.Add(one)
+		return p.put(one)
+	})
+}
+
+// putter stores cases in batches.
+type putter struct {
+	ctx   context.Context
+	j     *job
+	names results.Names
+	batch []assay.Case
+	bytes int
+	seq   int64
+	err   error
+}
+
+// Bounds of one transaction.
+const (
+	batchCases = 500
+	batchBytes = 4 << 20
+)
+
+func (p *putter) put(c assay.Case) error {
+	p.names.Place(&c)
+	p.seq++
+	c.Run, c.Seq = p.j.run.ID, p.seq
+	p.batch = append(p.batch, c)
+	p.bytes += len(c.Input) + len(c.Output) + len(c.Expected) + len(c.Extra) + 1000
+	if len(p.batch) < batchCases && p.bytes < batchBytes {
+		return nil
+	}
+	return p.flush()
+}
+
+func (p *putter) flush() error {
+	if len(p.batch) > 0 && p.err == nil {
+		p.err = p.j.d.o.Store.Harnesses().PutCases(p.ctx, p.j.fence, p.batch, p.j.d.o.Now())
+		p.batch, p.bytes = p.batch[:0], 0
+	}
+	if p.err == nil {
+		p.err = p.j.beat(p.ctx)
+	}
+	return p.err
+}
+
+// success says what the success rule makes of how a harness ended by itself.
+func success(def assay.SuiteDefinition, code int, c *collected) (why assay.Reason, sentence string) {
+	if !results.ExitOK(def.Success, code) {
+		return assay.ReasonExitCode, ""
+	}
+	ok, said := results.Judge(def.Success, c.tally, c.whole)
+	switch {
+	case ok:
+		return assay.ReasonNone, ""
+	case def.Success.NeedResults && !c.whole:
+		return assay.ReasonResultsMissing, "; " + said
+	}
+	return assay.ReasonCasesFailed, "; " + said
+}

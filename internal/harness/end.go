@@ -1,0 +1,160 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/harness/shim"
+	"assay/internal/logs"
+	"assay/internal/store"
+)
+
+// finish ends the row of a harness that has ended: its results are read, then its success rule decides.
+func (j *job) finish(ctx context.Context) error {
+	ended, err := shim.ReadExit(j.dir())
+	if err != nil {
+		return err
+	}
+	if err := j.events(ctx); err != nil {
+		return err
+	}
+	j.facts.Exit, j.facts.Idle = &ended.Exit, false
+	j.facts.LogBytes, j.facts.LogLines, j.facts.LogDropped = ended.Log.Bytes, ended.Log.Lines, ended.Log.Dropped
+	if err := j.put(ctx); err != nil {
+		return err
+	}
+	switch ended.Exit.Cause {
+	case assay.ExitUnborn:
+		return j.unborn(ctx, fmt.Errorf("%s", ended.Exit.Error))
+	case assay.ExitOrphaned:
+		return j.lost(ctx, assay.ReasonOrphaned, fmt.Sprintf("no server came for %s, and it was ended", j.def().OrphanGrace.Duration()))
+	}
+	if err := j.enter(ctx, assay.PhaseFinishing, "its harness has ended: its results are read"); err != nil {
+		return err
+	}
+	c, err := j.collect(ctx)
+	if err != nil {
+		return err
+	}
+	j.facts.Results = c.sums
+	if err := j.put(ctx); err != nil {
+		return err
+	}
+	how := said(ended)
+	if c.tally.Total > 0 {
+		how += "; " + c.tally.String()
+	}
+	if j.control.Cancel || ended.Exit.Cause == assay.ExitCancel {
+		return j.cancelled(ctx, how)
+	}
+	event, change := judged(*j.def(), ended.Exit, c)
+	change.Phase, change.Sentence = assay.PhaseFinishing, how+change.Sentence
+	return j.move(ctx, event, change)
+}
+
+// said tells how a harness ended.
+func said(e shim.Ended) string {
+	x := e.Exit
+	s := fmt.Sprintf("the harness ended with exit code %d", x.Code)
+	if x.Signal != "" {
+		s = "the harness was ended by " + x.Signal
+	}
+	if x.Killed && x.Signal == "" {
+		s += ", and what it left was killed"
+	}
+	if len(e.Left) > 0 {
+		s += fmt.Sprintf("; the kernel did not let go of processes %v", e.Left)
+	}
+	return s
+}
+
+// judged says what the success rule makes of a harness that nobody cancelled. The change's sentence goes on
+// after how it ended and what its cases were.
+func judged(def assay.SuiteDefinition, x assay.Exit, c *collected) (engine.Event, store.Change) {
+	failed := func(why assay.Reason, format string, args ...any) (engine.Event, store.Change) {
+		return engine.EventFail, store.Change{Reason: why, Sentence: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case x.Cause == assay.ExitLimit:
+		return failed(assay.ReasonTimeLimit, "; its time limit of %s was reached", def.TimeLimit.Duration())
+	case x.Signal != "":
+		return failed(assay.ReasonSignal, "; Assay did not send it")
+	}
+	if why, sentence := success(def, x.Code, c); why != assay.ReasonNone {
+		return failed(why, "%s", sentence)
+	}
+	return engine.EventDone, store.Change{Reason: assay.ReasonDone}
+}
+
+// cancelled ends a run whose cancel was asked for. what says what came of it.
+func (j *job) cancelled(ctx context.Context, what string) error {
+	return j.move(ctx, engine.EventCancel, store.Change{Reason: assay.ReasonAsked, Sentence: "cancelled: " + what})
+}
+
+// dead ends what the dead shim of this attempt left, and the run with it.
+func (j *job) dead(ctx context.Context) error {
+	left, err := j.sweep(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	why := "its shim died, what it left was ended"
+	switch {
+	case err != nil:
+		why = fmt.Sprintf("its shim died, and what it left could not be looked for: %s", err)
+	case len(left) > 0:
+		why = fmt.Sprintf("its shim died, and the kernel did not let go of processes %v", left)
+	}
+	if err := j.events(ctx); err != nil {
+		return err
+	}
+	if size, err := logs.Size(LogDir(j.d.o.Dir, j.run.ID)); err == nil {
+		j.facts.LogBytes, j.facts.LogLines, j.facts.LogDropped = size.Bytes, size.Lines, size.Dropped
+	}
+	return j.lost(ctx, assay.ReasonShimDied, why)
+}
+
+// sweep tries a few times: no memory or no descriptor is no reason to leave processes alone.
+func (j *job) sweep(ctx context.Context) (left []int, err error) {
+	for try := range sweeps {
+		if left, err = shim.Sweep(j.dir(), shimEnds); err == nil {
+			return left, nil
+		}
+		j.d.o.Log.Warn("sweep after a dead shim", "run", j.run.ID.String(), "try", try+1, "error", err)
+		t := time.NewTimer(controlEvery)
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+		t.Stop()
+	}
+	return left, err
+}
+
+const sweeps = 3
+
+// lost ends a run whose harness is gone without having ended by itself, or has it started again while the
+// suite allows it.
+func (j *job) lost(ctx context.Context, reason assay.Reason, why string) error {
+	j.facts.Idle = false
+	if err := j.put(ctx); err != nil {
+		return err
+	}
+	if j.control.Cancel {
+		return j.cancelled(ctx, why)
+	}
+	attempt, most := j.facts.Attempt, 1+j.def().LostRetries
+	if attempt >= most {
+		return j.move(ctx, engine.EventLost, store.Change{Reason: reason, Sentence: "lost: " + why})
+	}
+	// The next attempt is in the facts before the run waits for it: who dies between the two has it launched
+	// all the same.
+	j.facts = assay.SuiteFacts{Attempt: attempt + 1, LogBytes: j.facts.LogBytes, LogLines: j.facts.LogLines, LogDropped: j.facts.LogDropped}
+	if err := j.put(ctx); err != nil {
+		return err
+	}
+	return j.move(ctx, engine.EventStop, store.Change{Reason: assay.ReasonLostRetried,
+		Sentence: fmt.Sprintf("attempt %d was lost (%s): it is started again, attempt %d of %d", attempt, why, attempt+1, most)})
+}

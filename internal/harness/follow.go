@@ -1,0 +1,167 @@
+package harness
+
+import (
+	"context"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/harness/report"
+	"assay/internal/harness/shim"
+	"assay/internal/store"
+)
+
+// follow hears a living shim until it is gone or this process stops.
+func (j *job) follow(ctx context.Context) error {
+	conn, err := shim.Dial(ctx, j.dir())
+	if err != nil {
+		return j.rest(ctx) // it ended between look and call, or it is too busy to answer
+	}
+	statuses, done := make(chan shim.Status), make(chan struct{})
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		hear(conn, statuses, done)
+	}()
+	defer func() {
+		conn.Close()
+		close(done)
+		<-heard
+	}()
+	tick := time.NewTicker(controlEvery)
+	defer tick.Stop()
+	told := false
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case s, ok := <-statuses:
+			if !ok {
+				return j.rest(ctx)
+			}
+			if err := j.told(ctx, s); err != nil {
+				return err
+			}
+		case <-tick.C:
+		}
+		if err := j.keep(ctx); err != nil {
+			return err
+		}
+		if j.control.Cancel && !told {
+			told = true
+			if err := j.stop(ctx, conn); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// rest keeps a look at the folder from being a busy loop.
+func (j *job) rest(ctx context.Context) error {
+	t := time.NewTimer(startingEvery)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return j.keep(ctx)
+	}
+}
+
+// hear passes on what a shim says; it closes statuses when the shim is gone or silent.
+func hear(conn *shim.Conn, statuses chan<- shim.Status, done <-chan struct{}) {
+	defer close(statuses)
+	for {
+		s, err := conn.Next(time.Now().Add(silence))
+		if err != nil {
+			return
+		}
+		select {
+		case statuses <- s:
+		case <-done:
+			return
+		}
+	}
+}
+
+// stop tells the harness to end. A shim that cannot be told is looked at again.
+func (j *job) stop(ctx context.Context, conn *shim.Conn) error {
+	if err := conn.Stop(assay.ExitCancel); err != nil {
+		return nil
+	}
+	return j.bear(ctx, j.enter(ctx, assay.PhaseStopping, cancelling))
+}
+
+const cancelling = "a cancel was asked for: the harness was told to end"
+
+// told takes a status into the facts.
+func (j *job) told(ctx context.Context, s shim.Status) error {
+	phase, sentence := assay.PhaseExecuting, ""
+	switch {
+	case s.Stopping == assay.ExitLimit:
+		phase, sentence = assay.PhaseStopping, "the time limit is reached: the harness was told to end"
+	case s.Stopping == assay.ExitOrphaned:
+		phase, sentence = assay.PhaseStopping, "no server came back in time: the harness was told to end"
+	case s.Stopping != "":
+		phase, sentence = assay.PhaseStopping, cancelling
+	}
+	if j.run.Phase == assay.PhaseStopping && phase == assay.PhaseExecuting {
+		phase, sentence = j.run.Phase, j.run.Sentence // it has not heard yet
+	}
+	if err := j.bear(ctx, j.enter(ctx, phase, sentence)); err != nil {
+		return err
+	}
+	if j.facts.PID != s.Harness.PID {
+		j.facts.PID, j.urgent = s.Harness.PID, true
+	}
+	if j.facts.LaunchedAt == nil { // who launched it died before it could say so
+		j.facts.LaunchedAt = &s.ActiveAt
+	}
+	if j.facts.ActiveAt == nil || s.ActiveAt.After(*j.facts.ActiveAt) {
+		j.facts.ActiveAt, j.advanced = &s.ActiveAt, true
+	}
+	j.facts.LogBytes, j.facts.LogLines, j.facts.LogDropped = s.Log.Bytes, s.Log.Lines, s.Log.Dropped
+	if s.Events > j.seen {
+		return j.bear(ctx, j.events(ctx))
+	}
+	return nil
+}
+
+// events takes what was reported since the last look into the facts.
+func (j *job) events(ctx context.Context) error {
+	var points []store.Point
+	before := j.seen
+	err := shim.Events(j.dir(), j.seen, func(e report.Event) error {
+		j.seen = e.N
+		j.advanced, j.urgent = true, true
+		switch {
+		case e.Progress != nil:
+			if !e.Progress.Guessed || j.facts.Progress == nil || j.facts.Progress.Guessed { // what is reported beats what is guessed
+				j.facts.Progress = e.Progress
+			}
+		case e.Metric != nil:
+			j.facts.Metrics = engine.NewestMetric(j.facts.Metrics, *e.Metric)
+			points = append(points, store.Point{N: int64(j.facts.Attempt-1)<<32 + e.N, Metric: *e.Metric})
+		case e.Link != nil:
+			j.facts.Links = engine.AddLink(j.facts.Links, *e.Link)
+		case e.Experiment != "":
+			j.facts.Experiment = e.Experiment
+		}
+		return nil
+	})
+	if err != nil {
+		j.d.o.Log.Warn("read what a harness reported", "run", j.run.ID.String(), "error", err)
+	}
+	for len(points) > 0 {
+		n := min(len(points), pointsBatch)
+		if err := j.d.o.Store.Harnesses().AddPoints(ctx, j.run.ID, points[:n]); err != nil {
+			j.seen = before // they are read and stored again
+			return err
+		}
+		points = points[n:]
+	}
+	return nil
+}
+
+// pointsBatch bounds one transaction.
+const pointsBatch = 1000

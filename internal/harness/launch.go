@@ -1,0 +1,103 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/harness/define"
+	"assay/internal/harness/shim"
+	"assay/internal/store"
+)
+
+// launch starts the attempt, or ends the run because it cannot be started.
+func (j *job) launch(ctx context.Context) (done bool, err error) {
+	if j.control.Cancel {
+		return true, j.cancelled(ctx, "before it was started")
+	}
+	if err := j.enter(ctx, assay.PhaseStarting, "its harness is being started"); err != nil {
+		return false, err
+	}
+	order, err := j.order(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		return true, j.unborn(ctx, err)
+	}
+	// Under the fence: who lost the run meanwhile stops here.
+	j.facts.Where = j.d.o.Where
+	if err := j.put(ctx); err != nil {
+		return false, err
+	}
+	if j.control.Cancel {
+		return false, nil
+	}
+	err = j.born(ctx, order)
+	switch {
+	case errors.Is(err, shim.ErrHeld):
+		return false, nil // somebody was first: drive looks again
+	case err != nil:
+		if _, sweeping := shim.Sweep(j.dir(), shimEnds); sweeping != nil && !errors.Is(sweeping, os.ErrNotExist) {
+			j.d.o.Log.Warn("sweep after a failed launch", "run", j.run.ID.String(), "error", sweeping)
+		}
+		return true, j.unborn(ctx, err)
+	}
+	return false, nil
+}
+
+// born has the shim started.
+func (j *job) born(ctx context.Context, order shim.Order) error {
+	if err := os.MkdirAll(j.dir(), 0o700); err != nil {
+		return fmt.Errorf("make the attempt's folder: %w", err)
+	}
+	if err := noteResults(j.dir(), *j.def()); err != nil {
+		return err
+	}
+	if err := shim.Launch(j.d.o.Self, j.dir(), order); err != nil {
+		return err
+	}
+	now := j.d.o.Now()
+	j.facts.LaunchedAt, j.facts.ActiveAt = &now, &now
+	return j.put(ctx)
+}
+
+// order says what the shim is to run. Its error is why the harness cannot be launched here.
+func (j *job) order(ctx context.Context) (o shim.Order, err error) {
+	def := j.def()
+	if err := capable(*def, j.d.o.Capabilities); err != nil {
+		return o, err
+	}
+	env, shown, secrets, err := define.Environ(ctx, *def, j.run.Suite.Params, j.d.o.LookupEnv)
+	if err != nil {
+		return o, err
+	}
+	j.facts.Env = shown
+	if err := define.Check(*def, j.d.o.LookupEnv); err != nil {
+		return o, err
+	}
+	return shim.Order{
+		Run: j.run.ID.String(), Attempt: j.facts.Attempt, LogDir: LogDir(j.d.o.Dir, j.run.ID),
+		Argv: j.run.Suite.Argv, Cwd: def.Dir, Env: env, Secrets: secrets,
+		TimeLimit: def.TimeLimit.Duration(), Grace: def.Grace.Duration(), OrphanGrace: def.OrphanGrace.Duration(),
+		LogBytes: def.LogBytes, Experiment: def.Experiment,
+	}, nil
+}
+
+// unborn ends a run whose harness could not be launched, with why.
+func (j *job) unborn(ctx context.Context, why error) error {
+	j.facts.Exit = &assay.Exit{Cause: assay.ExitUnborn, Code: -1, Error: why.Error(), At: j.d.o.Now()}
+	if err := j.put(ctx); err != nil {
+		return err
+	}
+	return j.move(ctx, engine.EventFail, store.Change{
+		Reason: assay.ReasonLaunchFailed, Phase: assay.PhaseFinishing, Sentence: fmt.Sprintf("could not be launched on %s: %s", j.d.o.Where, why),
+	})
+}
+
+// limit of an answer of a shim: it speaks once a second.
+const silence = 10 * time.Second
