@@ -66,24 +66,28 @@ func text(b []byte) int {
 // edge is the longest beginning of b that ends neither inside a character nor inside an escape sequence. A
 // sequence that is longer than maxSequence does not count as one.
 func edge(b []byte) int {
-	n := len(b)
+	window := max(0, len(b)-maxSequence)
+	for n := len(b); ; {
+		n -= half(b[:n])
+		esc := bytes.LastIndexByte(b[min(window, n):n], escape)
+		if esc < 0 || sequence(b[window+esc:n]) > 0 {
+			return n
+		}
+		n = window + esc // and before it: a single ESC may end the text of another sequence
+	}
+}
+
+// half is the length of the character that has begun at the end of b.
+func half(b []byte) int {
 	for i := 1; i <= min(utf8.UTFMax, len(b)); i++ {
 		if utf8.RuneStart(b[len(b)-i]) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				n -= i
+			if utf8.FullRune(b[len(b)-i:]) {
+				break
 			}
-			break
+			return i
 		}
 	}
-	window := max(0, len(b)-maxSequence)
-	for n > window { // a single ESC may end the text of the sequence before it
-		esc := bytes.LastIndexByte(b[window:n], escape)
-		if esc < 0 || sequence(b[window+esc:n]) > 0 {
-			break
-		}
-		n = window + esc
-	}
-	return n
+	return 0
 }
 
 // Plain is a text without escape sequences and without control characters other than \n, \r and \t.

@@ -69,20 +69,20 @@ func TestPlainAndOverwrite(t *testing.T) {
 func FuzzEdge(f *testing.F) {
 	f.Add([]byte("a\x1b]0;t\x1b\\ä\x1b[31mx\xe2\x82"))
 	f.Add([]byte("\x1b\x1b\x1b(B\x1b]"))
+	f.Add([]byte("0\xf4\x1bX"))
+	f.Add([]byte("\x1b[3\xc3"))
+	f.Add([]byte("\xf4\xf4"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n := edge(b)
 		if n < 0 || n > len(b) || len(b)-n > maxSequence {
 			t.Fatalf("%d of %d", n, len(b))
 		}
-		if edge(b[:n]) != n {
-			t.Fatalf("the edge %d of %q is none by itself", n, b)
-		}
-		// Read from the front there are only whole characters and sequences before it.
-		for rest := b[:n]; len(rest) > 0 && len(b) < maxSequence; {
-			if rest[0] == escape && sequence(rest) == 0 || !utf8.FullRune(rest) {
-				t.Fatalf("%q ends inside %q", b[:n], rest)
+		// Read from the front, no character and no sequence goes on over it.
+		for at := 0; at < n && len(b) < maxSequence; {
+			if b[at] == escape && sequence(b[at:]) == 0 || !utf8.FullRune(b[at:]) || at+first(b[at:]) > n {
+				t.Fatalf("%q ends inside %q", b[:n], b[at:])
 			}
-			rest = rest[first(rest):]
+			at += first(b[at:])
 		}
 		if s := b; len(s) > 0 && s[0] == escape {
 			if n := sequence(s); n > len(s) || bytes.IndexByte(s[:n], '\n') >= 0 {
