@@ -1,8 +1,6 @@
 package store
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -98,13 +96,9 @@ func caseRow(c *assay.Case) (row CaseRow, err error) {
 		row.Answer = &assay.Answer{Pass: c.Pass, Findings: distinct(c.Findings)}
 		d.Findings, d.Pass = nil, nil
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(d); err != nil {
+	if row.Detail, err = encode(d); err != nil {
 		return row, refuseCase(c, err.Error())
 	}
-	row.Detail = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	if len(row.Detail) >= longDetail {
 		row.Detail = compress(row.Detail)
 	}

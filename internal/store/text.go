@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -20,14 +21,23 @@ func Clean(s string) string {
 }
 
 // Encode makes JSON of what people or programs gave, which may not be encodable: a number that is not
-// finite, a part that is no JSON. what names it in the error.
+// finite, a part that is no JSON. Parts that are JSON stay as they are but for white space. what names it in
+// the error.
 func Encode(v any, what string) (string, error) {
-	b, err := json.Marshal(v)
+	b, err := encode(v)
 	if err != nil {
 		return "", assay.Errorf(assay.CodeInvalid, "store %s: %w", what, err).
 			WithHint("numbers must be finite, and what is given as JSON must be JSON")
 	}
 	return string(b), nil
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Decode is the inverse of Encode.

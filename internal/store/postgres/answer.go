@@ -30,17 +30,20 @@ func findingsOf(b store.Batch) *findings {
 			n = new(int64(o.Attempt.N))
 		}
 		for unit := range o.Answers {
-			a := &o.Answers[unit]
-			for no := range a.Findings {
-				f.add(o.Attempt.Seq, n, a, unit, &a.Findings[no], no)
-			}
-			if len(a.Findings) == 0 {
-				// Applies tells an empty list from none.
-				f.add(o.Attempt.Seq, n, a, unit, &assay.Finding{Applies: a.Findings != nil}, 0)
-			}
+			f.addAnswer(o.Attempt.Seq, n, &o.Answers[unit], unit)
 		}
 	}
 	return f
+}
+
+func (f *findings) addAnswer(seq int64, n *int64, a *assay.Answer, unit int) {
+	for no := range a.Findings {
+		f.add(seq, n, a, unit, &a.Findings[no], no)
+	}
+	if len(a.Findings) == 0 {
+		// Applies tells an empty list from none.
+		f.add(seq, n, a, unit, &assay.Finding{Applies: a.Findings != nil}, 0)
+	}
 }
 
 func (f *findings) add(seq int64, n *int64, a *assay.Answer, unit int, v *assay.Finding, no int) {

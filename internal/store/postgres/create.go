@@ -85,16 +85,22 @@ func remembered(ctx context.Context, c conn, project assay.ProjectID, i store.Id
 }
 
 func insertRun(ctx context.Context, t tx, n store.NewRun, id assay.RunID) error {
-	if _, err := t.exec(ctx, `INSERT INTO runs (id, project_id, kind, state, reason, sentence, by_whom, retry_of, concurrency, budget, as_of, created_at)
-		VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11)`,
-		id, n.Project, n.Kind, assay.ReasonAccepted, n.Sentence, n.By, n.RetryOf, n.Concurrency, (*int64)(n.Budget), n.AsOf, n.Now); err != nil {
+	begins := n.Begins()
+	if _, err := t.exec(ctx, `INSERT INTO runs (id, project_id, kind, state, phase, reason, sentence, by_whom, retry_of, epoch, concurrency, budget, as_of,
+		created_at, started_at, heartbeat_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		id, n.Project, n.Kind, begins.State, begins.Phase, begins.Reason, n.Sentence, n.By, n.RetryOf, begins.Epoch, n.Concurrency, (*int64)(n.Budget), n.AsOf,
+		n.Now, begins.StartedAt, begins.HeartbeatAt); err != nil {
 		return err
 	}
 	if _, err := t.exec(ctx, "INSERT INTO run_specs (run_id, spec) VALUES ($1, $2)", id, *toJSON(n.Spec)); err != nil {
 		return err
 	}
-	names, versions := make([]string, len(n.Spec.Judges)), make([]string, len(n.Spec.Judges))
-	for i, j := range n.Spec.Judges {
+	if err := insertSuiteRun(ctx, t, &n, id); err != nil {
+		return err
+	}
+	judges := n.RunJudges()
+	names, versions := make([]string, len(judges)), make([]string, len(judges))
+	for i, j := range judges {
 		names[i], versions[i] = j.Name, string(j.Version)
 	}
 	if _, err := t.exec(ctx, `INSERT INTO version_keys (project_id, hash) SELECT DISTINCT $1::bigint, h FROM unnest($2::text[]) h ORDER BY h

@@ -170,8 +170,8 @@ func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p s
 	}
 	limit := p.Rows()
 	err = i.read(ctx, func(ctx context.Context, c conn) (err error) {
-		list, err = collect(ctx, c, itemInto, "SELECT "+itemColumns+", coalesce(s.user_id, ''), coalesce(s.session_id, ''), "+opened+
-			" FROM items i LEFT JOIN sessions s ON s.id = i.session_key"+w.sql.String()+" ORDER BY i.seq LIMIT "+w.next(), w.values(limit+1)...)
+		list, err = collect(ctx, c, itemInto, "SELECT "+itemColumns+", coalesce(s.user_id, ''), coalesce(s.session_id, e.case_key, ''), "+opened+
+			" FROM items i LEFT JOIN sessions s ON s.id = i.session_key LEFT JOIN "+casesOf+w.sql.String()+" ORDER BY i.seq LIMIT "+w.next(), w.values(limit+1)...)
 		return err
 	})
 	list, next = store.CutPage(list, limit, func(i assay.Item) any { return i.Seq })

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"assay/internal/assay"
 	"assay/internal/store"
 )
@@ -14,8 +16,8 @@ const (
 	runColumns = `r.id, r.project_id, p.name, r.kind, r.state, r.phase, r.reason, r.sentence, s.spec, r.by_whom, r.retry_of, r.epoch,
 	r.revision, r.concurrency, r.stalls, r.partial, r.as_of, r.created_at, r.started_at, r.ended_at, r.heartbeat_at, r.progress_at, r.wake_at,
 	r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned, r.left_unsettled, r.left_undated, r.left_empty,
-	r.left_late, r.budget`
-	runSelect = "SELECT " + runColumns + " FROM runs r JOIN projects p ON p.id = r.project_id JOIN run_specs s ON s.run_id = r.id"
+	r.left_late, r.budget, u.spec`
+	runSelect = "SELECT " + runColumns + " FROM runs r JOIN projects p ON p.id = r.project_id JOIN run_specs s ON s.run_id = r.id LEFT JOIN suite_runs u ON u.run_id = r.id"
 )
 
 func runInto(r *assay.Run) []any {
@@ -23,7 +25,19 @@ func runInto(r *assay.Run) []any {
 		&r.Sentence, asJSON{&r.Spec}, &r.By, intTo(&r.RetryOf), &r.Epoch, &r.Revision, intTo(&r.Concurrency), intTo(&r.Stalls), &r.Partial,
 		asTime{&r.AsOf}, asTime{&r.CreatedAt}, asTimePtr{&r.StartedAt}, asTimePtr{&r.EndedAt}, asTimePtr{&r.HeartbeatAt},
 		asTimePtr{&r.ProgressAt}, asTimePtr{&r.WakeAt}, asTimePtr{&r.CancelRequestedAt}, &r.CancelNow, asTimePtr{&r.PauseRequestedAt},
-		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty, &r.Left.Late, asUSDPtr{&r.Budget}}
+		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty, &r.Left.Late, asUSDPtr{&r.Budget}, asSuite{&r.Suite}}
+}
+
+// asSuite reads what was asked of a suite; NULL is a run of none.
+type asSuite struct{ to **assay.SuiteSpec }
+
+func (d asSuite) ScanText(v pgtype.Text) error {
+	*d.to = nil
+	if !v.Valid {
+		return nil
+	}
+	*d.to = new(assay.SuiteSpec)
+	return store.Decode([]byte(v.String), *d.to, "the suite of a run")
 }
 
 func (r runs) Get(ctx context.Context, id assay.RunID) (run assay.Run, err error) {
@@ -183,12 +197,12 @@ func (r runs) TakeUp(ctx context.Context, id assay.RunID, epoch int64, dead bool
 		if run.Epoch != epoch {
 			return false, lost(id, epoch)
 		}
-		if run.State != assay.RunQueued && run.State != assay.RunRunning {
-			return false, store.Refuse(run, "it cannot be taken up")
+		if err := store.RefuseTakeUp(run); err != nil {
+			return false, err
 		}
 		if _, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, epoch = epoch + 1, state = 'running', reason = '', sentence = '',
-			phase = CASE WHEN phase = '' THEN 'planning' ELSE phase END, wake_at = NULL, started_at = coalesce(started_at, $2),
-			heartbeat_at = $2, stalls = stalls + CASE WHEN $3 THEN 1 ELSE 0 END WHERE id = $1`, id, now, dead); err != nil {
+			phase = CASE WHEN phase = '' THEN $4 ELSE phase END, wake_at = NULL, started_at = coalesce(started_at, $2),
+			heartbeat_at = $2, stalls = stalls + CASE WHEN $3 THEN 1 ELSE 0 END WHERE id = $1`, id, now, dead, store.FirstPhase(run.Kind)); err != nil {
 			return false, err
 		}
 		_, err := t.exec(ctx, `WITH cut AS (UPDATE attempts SET status = 'unknown', class = CASE WHEN class = 'prompt_only' THEN class ELSE 'unknown' END

@@ -114,9 +114,9 @@ func (s *Store) Items() store.Items         { return items{s} }
 func (s *Store) Verdicts() store.Verdicts   { return verdicts{s} }
 func (s *Store) Models() store.Models       { return models{s} }
 func (s *Store) Spending() store.Spending   { return spending{s} }
-func (s *Store) Suites() store.Suites       { return nil }
-func (s *Store) Harnesses() store.Harnesses { return nil }
-func (s *Store) Schedules() store.Schedules { return nil }
+func (s *Store) Suites() store.Suites       { return suites{s} }
+func (s *Store) Harnesses() store.Harnesses { return harnesses{s} }
+func (s *Store) Schedules() store.Schedules { return schedules{s} }
 func (s *Store) Owner() store.Owner         { return owner{s} }
 
 // Info reads what doctor shows.

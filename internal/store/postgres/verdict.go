@@ -16,16 +16,20 @@ type verdicts struct{ *Store }
 const (
 	answerColumns  = "v.unit, v.criterion, v.unit_no::bigint, v.unit_pass, v.value, v.applies, v.abstained, v.reason, v.evidence"
 	verdictColumns = "SELECT " + answerColumns + `,
-	o.run_id, o.seq, i.repeat, s.user_id, s.session_id, c.hash, s.content_id = i.content_id, j.name, k.hash, i.origin_run <> i.run_id,
-	coalesce(t.day, ''), coalesce(t.arm, ''), o.ended_at, i.seq, coalesce((SELECT a.model FROM attempts a WHERE a.run_id = o.run_id AND a.seq = o.seq
+	o.run_id, o.seq, i.repeat, coalesce(s.user_id, ''), coalesce(s.session_id, e.case_key, ''), coalesce(c.hash, ''),
+	coalesce(s.content_id = i.content_id, e.seq IS NOT NULL), j.name, k.hash, i.origin_run <> i.run_id,
+	coalesce(t.day, ''), coalesce(t.arm, ''), o.ended_at, i.seq, coalesce(e.model, (SELECT a.model FROM attempts a WHERE a.run_id = o.run_id AND a.seq = o.seq
 		AND a.status = 'done' AND a.class = '' AND NOT a.late ORDER BY a.n DESC LIMIT 1), '')`
 	verdictTables = ` i JOIN items o ON o.run_id = i.origin_run AND o.seq = i.origin_seq
 	JOIN verdicts v ON v.run_id = o.run_id AND v.seq = o.seq
-	JOIN sessions s ON s.id = i.session_key
-	JOIN contents c ON c.id = i.content_id
 	JOIN run_judges j ON j.run_id = i.run_id AND j.judge = i.judge
 	JOIN version_keys k ON k.id = i.version_key
+	LEFT JOIN sessions s ON s.id = i.session_key
+	LEFT JOIN contents c ON c.id = i.content_id
+	LEFT JOIN ` + casesOf + `
 	LEFT JOIN strata t ON t.run_id = i.run_id AND t.stratum = i.stratum`
+	// casesOf joins the case of an item that is one; it is about no session.
+	casesOf  = "cases e ON i.session_key = 0 AND e.run_id = i.run_id AND e.seq = i.seq"
 	answered = "i.state = 'graded' AND EXISTS (SELECT 1 FROM verdicts v WHERE v.run_id = i.origin_run AND v.seq = i.origin_seq)"
 )
 

@@ -43,6 +43,10 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"spending", testSpending},
 		{"chains", testChains},
 		{"texts", testTexts},
+		{"suites", testSuites},
+		{"harnesses", testHarnesses},
+		{"cases", testCases},
+		{"schedules", testSchedules},
 		{"model", testModel},
 		{"store", testStore},
 	} {

@@ -1,0 +1,217 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+const resetCases = 2000 // items a transaction
+
+// ResetCases removes cases with their items and verdicts in the order of their numbers, so that what is
+// left after each transaction is whole.
+func (h harnesses) ResetCases(ctx context.Context, f store.Fence) error {
+	for more := true; more; {
+		if err := h.fenced(ctx, f, toWrite, func(ctx context.Context, t tx, _ assay.RunControl) error {
+			var last int64
+			if _, err := t.first(ctx, `SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM items WHERE run_id = $1 AND session_key = 0
+				ORDER BY seq LIMIT $2) first`, []any{f.Run, resetCases}, &last); err != nil {
+				return err
+			}
+			if more = last > 0; !more {
+				return nil
+			}
+			for _, query := range [...]string{
+				"DELETE FROM verdicts WHERE run_id = $1 AND seq <= $2",
+				"DELETE FROM cases WHERE run_id = $1 AND seq <= $2",
+			} {
+				if _, err := t.exec(ctx, query, f.Run, last); err != nil {
+					return err
+				}
+			}
+			n, err := t.exec(ctx, "DELETE FROM items WHERE run_id = $1 AND seq <= $2", f.Run, last)
+			if err != nil {
+				return err
+			}
+			_, err = t.exec(ctx, "UPDATE runs SET planned = planned - $2, revision = revision + 1 WHERE id = $1", f.Run, n)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h harnesses) PutCases(ctx context.Context, f store.Fence, cases []assay.Case, now time.Time) error {
+	if err := store.CheckCases(cases); err != nil {
+		return err
+	}
+	for first := true; first || len(cases) > 0; first = false { // of no cases the fence is asked all the same
+		rows, rest, err := store.CaseBatch(cases)
+		if err != nil {
+			return err
+		}
+		if err := h.fenced(ctx, f, toWrite, func(ctx context.Context, t tx, _ assay.RunControl) error {
+			return putCases(ctx, t, f.Run, rows, now)
+		}); err != nil {
+			return err
+		}
+		cases = rest
+	}
+	return nil
+}
+
+const (
+	putCaseItems = `INSERT INTO items (run_id, seq, content_id, session_key, version_key, judge, repeat, stratum, state, class, pass,
+	origin_run, origin_seq, ended_at, error)
+	SELECT $1, u.seq, -u.seq, 0, j.version_key, 0, u.repeat, 0, u.state, u.class, u.pass, CASE WHEN u.state = 'graded' THEN $1::bigint END,
+	CASE WHEN u.state = 'graded' THEN u.seq END, $2::bigint, u.error
+	FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bool[], $8::text[]) u (seq, repeat, state, class, pass, error)
+	JOIN run_judges j ON j.run_id = $1 AND j.judge = 0`
+	putCaseRows = `INSERT INTO cases (run_id, seq, case_key, repeat, model, detail)
+	SELECT $1, u.* FROM unnest($2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::bytea[]) u`
+	putCaseFindings = `INSERT INTO verdicts (run_id, seq, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason, evidence)
+	SELECT $1, v.seq, v.unit, v.criterion, v.unit_no, v.no, v.unit_pass, v.value, v.applies, v.abstained, v.reason, v.evidence
+	FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bool[], $9::text[], $10::bool[],
+	$11::bool[], $12::text[], $13::text[]) v (seq, n, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason, evidence)`
+	countCases = `UPDATE runs SET planned = planned + $3, heartbeat_at = $2, revision = revision + 1, progress_at = CASE WHEN $3 > 0 THEN $2 ELSE progress_at END,
+	stalls = CASE WHEN $3 > 0 THEN 0 ELSE stalls END WHERE id = $1`
+)
+
+// putCases stores what is not there yet. It may run again with the same rows.
+func putCases(ctx context.Context, t tx, run assay.RunID, given []store.CaseRow, now time.Time) error {
+	rows, err := newCases(ctx, t.conn, run, given)
+	if err != nil {
+		return err
+	}
+	q := &pgx.Batch{}
+	if len(rows) > 0 {
+		seqs := columnOf(rows, func(r *store.CaseRow) int64 { return r.Seq })
+		repeats := columnOf(rows, func(r *store.CaseRow) int64 { return int64(r.Repeat) })
+		texts := func(f func(*store.CaseRow) string) []string {
+			return columnOf(rows, func(r *store.CaseRow) string { return clean(f(r)) })
+		}
+		added, err := t.exec(ctx, putCaseItems, run, now, seqs, repeats,
+			texts(func(r *store.CaseRow) string { return string(r.State) }),
+			texts(func(r *store.CaseRow) string { return string(r.Class) }),
+			columnOf(rows, (*store.CaseRow).Pass),
+			texts(func(r *store.CaseRow) string { return r.Error }))
+		if err == nil && added != int64(len(rows)) {
+			err = noFacts(run)
+		}
+		if err != nil {
+			return err
+		}
+		q.Queue(putCaseRows, int64(run), seqs, texts(func(r *store.CaseRow) string { return r.Key }), repeats,
+			texts(func(r *store.CaseRow) string { return r.Model }), columnOf(rows, func(r *store.CaseRow) []byte { return r.Detail }))
+		if f := findingsOfCases(rows); len(f.seq) > 0 {
+			q.Queue(putCaseFindings, append([]any{int64(run)}, f.arrays()...)...)
+		}
+	}
+	q.Queue(countCases, int64(run), now.UnixMicro(), int64(len(rows)))
+	return t.finish(ctx, q)
+}
+
+func findingsOfCases(rows []store.CaseRow) *findings {
+	f := new(findings)
+	for i := range rows {
+		if r := &rows[i]; r.Answer != nil {
+			f.addAnswer(r.Seq, nil, r.Answer, 0)
+		}
+	}
+	return f
+}
+
+// newCases are those of rows that are not stored yet, with repeats that no other case of the run has.
+func newCases(ctx context.Context, c conn, run assay.RunID, given []store.CaseRow) ([]store.CaseRow, error) {
+	list, err := collect(ctx, c, func(seq *int64) []any { return []any{seq} }, "SELECT seq FROM items WHERE run_id = $1 AND seq = ANY($2)",
+		run, columnOf(given, func(r *store.CaseRow) int64 { return r.Seq }))
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[int64]bool, len(list))
+	for _, seq := range list {
+		there[seq] = true
+	}
+	rows := store.Without(append([]store.CaseRow(nil), given...), there)
+	taken, err := collect(ctx, c, func(n *store.TakenName) []any { return []any{&n.Taken, intTo(&n.Highest)} },
+		`SELECT EXISTS (SELECT 1 FROM cases c WHERE c.run_id = $1 AND c.case_key = w.key AND c.repeat = w.repeat),
+		(SELECT coalesce(max(c.repeat), -1) FROM cases c WHERE c.run_id = $1 AND c.case_key = w.key)
+		FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY w (key, repeat, place) ORDER BY w.place`,
+		run, columnOf(rows, func(r *store.CaseRow) string { return r.Key }), columnOf(rows, func(r *store.CaseRow) int64 { return int64(r.Repeat) }))
+	if err != nil {
+		return nil, err
+	}
+	store.NumberRepeats(rows, taken)
+	return rows, nil
+}
+
+func caseInto(r *store.CaseRow) []any {
+	return []any{&r.Seq, &r.Key, intTo(&r.Repeat), textTo(&r.State), textTo(&r.Class), &r.Error, &r.Model, &r.Detail}
+}
+
+func (h harnesses) Cases(ctx context.Context, run assay.RunID, q store.CaseQuery, p store.Page) (list []assay.Case, next string, err error) {
+	var after int64
+	if _, err := p.After(&after); err != nil {
+		return nil, "", err
+	}
+	w := where("i.run_id = ?", run)
+	w.and("i.seq > ?", after)
+	if q.State != "" {
+		w.and("i.state = ?", q.State)
+	}
+	if q.Pass != nil {
+		w.and("i.pass = ?", *q.Pass)
+	}
+	limit := p.Rows()
+	err = h.snapshot(ctx, func(c conn) error {
+		rows, err := collect(ctx, c, caseInto, "SELECT i.seq, e.case_key, i.repeat::bigint, i.state, i.class, i.error, e.model, e.detail FROM items i JOIN "+
+			casesOf+w.sql.String()+" ORDER BY i.seq LIMIT "+w.next(), w.values(limit+1)...)
+		if err != nil {
+			return err
+		}
+		rows, next = store.CutPage(rows, limit, func(r store.CaseRow) any { return r.Seq })
+		list = make([]assay.Case, 0, len(rows))
+		for i := range rows {
+			one, err := rows[i].Case(run)
+			if err != nil {
+				return err
+			}
+			list = append(list, one)
+		}
+		return addVerdicts(ctx, c, run, list)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return list, next, nil
+}
+
+// addVerdicts gives graded cases what their verdicts say.
+func addVerdicts(ctx context.Context, c conn, run assay.RunID, list []assay.Case) error {
+	graded := map[int64]*assay.Case{}
+	var seqs []int64
+	for i := range list {
+		if list[i].State == assay.ItemGraded {
+			graded[list[i].Seq] = &list[i]
+			seqs = append(seqs, list[i].Seq)
+		}
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	var r finding
+	return c.each(ctx, func() error {
+		one := graded[r.Seq]
+		one.Pass = r.Pass
+		answer := assay.Answer{Findings: one.Findings}
+		err := r.addTo(&answer)
+		one.Findings = answer.Findings
+		return err
+	}, "SELECT "+answerColumns+", v.seq FROM verdicts v WHERE v.run_id = $1 AND v.seq = ANY($2) AND v.unit = '' ORDER BY v.seq, v.unit_no, v.no",
+		[]any{run, seqs}, append(r.answerInto(), &r.Seq)...)
+}
