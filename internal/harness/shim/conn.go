@@ -28,6 +28,7 @@ type Status struct {
 // request is what a client may ask.
 type request struct {
 	Stop assay.ExitCause `json:"stop"`
+	Now  bool            `json:"now,omitempty"` // no grace
 }
 
 // Conn is a connection to a living shim. For as long as one is open the harness is no orphan.
@@ -70,8 +71,13 @@ func (c *Conn) Next(deadline time.Time) (s Status, err error) {
 }
 
 // Stop asks the shim to end the harness: TERM, its grace, KILL. The first cause counts.
-func (c *Conn) Stop(cause assay.ExitCause) error {
-	raw, err := json.Marshal(request{Stop: cause})
+func (c *Conn) Stop(cause assay.ExitCause) error { return c.ask(request{Stop: cause}) }
+
+// Kill is Stop without the grace, or what is left of it.
+func (c *Conn) Kill(cause assay.ExitCause) error { return c.ask(request{Stop: cause, Now: true}) }
+
+func (c *Conn) ask(r request) error {
+	raw, err := json.Marshal(r)
 	if err == nil {
 		_, err = c.c.Write(append(raw, '\n'))
 	}

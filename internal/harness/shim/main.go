@@ -36,6 +36,7 @@ type shim struct {
 
 	active atomic.Int64 // nanoseconds since 1970
 	stops  chan assay.ExitCause
+	hurry  chan struct{} // the stop is to wait for nothing
 
 	mu       sync.Mutex
 	stopping assay.ExitCause
@@ -50,7 +51,7 @@ func Main(dir string) int {
 	}
 	// Taken, not ignored: a harness would inherit that they are ignored.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE)
-	s := &shim{dir: dir, stops: make(chan assay.ExitCause, 8)}
+	s := &shim{dir: dir, stops: make(chan assay.ExitCause, 8), hurry: make(chan struct{}, 1)}
 	if err := s.run(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s shim: %v\n", time.Now().UTC().Format(time.RFC3339), err)
 		return 1

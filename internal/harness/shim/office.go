@@ -99,6 +99,12 @@ func (o *office) hear(c net.Conn) {
 			case o.s.stops <- r.Stop:
 			default: // it was told often enough
 			}
+			if r.Now {
+				select {
+				case o.s.hurry <- struct{}{}:
+				default:
+				}
+			}
 		}
 	}
 }

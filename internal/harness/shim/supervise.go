@@ -120,6 +120,9 @@ func (s *shim) stop(cause assay.ExitCause, why string) (_ assay.ExitCause, kille
 		case <-grace.C:
 			s.log.Mark(fmt.Sprintf("not ended after %s: killed", s.order.Grace))
 			return cause, true
+		case <-s.hurry:
+			s.log.Mark("killed without waiting")
+			return cause, true
 		case <-exited:
 			exited = nil
 			s.tree.SignalLeavers(syscall.SIGTERM)
