@@ -2,6 +2,7 @@ package define
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,16 @@ import (
 )
 
 var paramTypes = []string{string(assay.ParamString), string(assay.ParamInt), string(assay.ParamNumber), string(assay.ParamBool)}
+
+// otherTypes are names that types have elsewhere.
+var otherTypes = map[string]string{"integer": "int", "float": "number", "double": "number", "text": "string", "boolean": "bool"}
+
+func nearestType(name string) string {
+	if ours, ok := otherTypes[name]; ok {
+		return fmt.Sprintf(" (did you mean %q?)", ours)
+	}
+	return definition.Nearest(name, paramTypes)
+}
 
 var elsewhereInParam = map[string]string{
 	"name":    "the name stands before the colon, under `params:`",
@@ -118,7 +129,7 @@ func checkParam(p assay.SuiteParam) error {
 	case p.Type == "":
 		return bad("type", "the parameter %q has no type", p.Name).WithHint("write `type: string`, int, number or bool")
 	case !slices.Contains(paramTypes, string(p.Type)):
-		return bad("type", "type %.40q of the parameter %q is not known%s", p.Type, p.Name, definition.Nearest(string(p.Type), paramTypes)).WithHint("use string, int, number or bool")
+		return bad("type", "type %.40q of the parameter %q is not known%s", p.Type, p.Name, nearestType(string(p.Type))).WithHint("use string, int, number or bool")
 	case p.Flag == "" && p.FlagFalse == "" && p.Env == "":
 		return bad("flag", "the parameter %q reaches nothing", p.Name).WithHint("write `flag: --%s`, or `env: NAME`", p.Name)
 	case p.FlagFalse != "" && p.Type != assay.ParamBool:
