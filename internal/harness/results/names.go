@@ -68,6 +68,15 @@ func short(s string, most int) string {
 	return head + "…" + digest(s)
 }
 
+// ellipsis bounds a text of which a hash stands beside it.
+func ellipsis(s string, most int) string {
+	head, lost := cut(s, most)
+	if lost {
+		head += "…"
+	}
+	return head
+}
+
 func markOf(parts ...string) (h mark) {
 	sum := sha256.New()
 	for _, p := range parts {

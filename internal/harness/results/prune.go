@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,26 +19,58 @@ const maxValue = 4 << 20
 // array it is about the elements.
 type want map[string]want
 
-// document is a JSON file that is being read.
+// document is JSON that is being read: a file, an entry of an archive or a line.
 type document struct {
 	*jsontext.Decoder
-	text *plain
-	o    *out
+	text  *plain
+	o     *out
+	entry string // of what it is a part; "" for a file
 }
 
-// open reads JSON from r; quiet leaves faults unsaid, for a first look.
-func open(r io.Reader, o *out, quiet bool) *document {
+// open reads JSON from r.
+func open(r io.Reader, entry string, o *out) *document {
 	text := newPlain(r, func(line, column int64, word string) {
-		if !quiet {
-			o.faults.note(fmt.Sprintf("line %d, column %d", line, column), "%s is not JSON; it was read as no value", word)
-		}
+		where := fmt.Sprintf("line %d, column %d", line, column)
+		o.faults.note(inside(entry, where), "%s is not JSON; it was read as no value", word)
 	})
-	return &document{jsontext.NewDecoder(text, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)), text, o}
+	options := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+	return &document{jsontext.NewDecoder(text, options...), text, o, entry}
 }
 
 // whole opens a file from its start.
-func whole(r io.ReaderAt, size int64, o *out, quiet bool) *document {
-	return open(io.NewSectionReader(r, 0, size), o, quiet)
+func whole(r io.ReaderAt, size int64, o *out) *document {
+	return open(io.NewSectionReader(r, 0, size), "", o)
+}
+
+// aside is for a first look, of which the faults are told by the second one.
+func aside() *out { return &out{faults: &Error{}} }
+
+func inside(entry, where string) string {
+	if entry == "" || where == "" {
+		return entry + where
+	}
+	return entry + ", " + where
+}
+
+// fault notes what is wrong with the value at the JSON pointer where; cases may be missing.
+func (d *document) fault(where jsontext.Pointer, format string, args ...any) {
+	at := string(where)
+	if at != "" {
+		at = "at " + at
+	}
+	d.o.faults.add(inside(d.entry, at), format, args...)
+}
+
+// end reads on to where the document must end.
+func (d *document) end() error {
+	if d.PeekKind() != 0 {
+		d.fault("", "more follows after its end (line %d)", d.text.line)
+		return nil
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return err
+	}
+	return nil
 }
 
 // object calls member for every member of the object that comes next, with its value still to be read.
@@ -156,19 +189,20 @@ func mend(raw []byte) []byte {
 // broken tells an error of the decoder with its place.
 func (d *document) broken(err error) {
 	where, reason := fmt.Sprintf("line %d", d.text.line), err.Error()
+	for _, prefix := range []string{"jsontext: ", "read error: ", "zip: "} {
+		reason = strings.TrimPrefix(reason, prefix)
+	}
+	pointer := d.StackPointer()
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
 		reason = "it is not JSON: " + strings.TrimPrefix(syntactic.Err.Error(), "jsontext: ")
+		pointer = cmp.Or(syntactic.JSONPointer, pointer)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		reason = "the file ends too early: was the harness killed while it wrote?"
-	}
-	pointer := d.StackPointer()
-	if syntactic != nil && syntactic.JSONPointer != "" {
-		pointer = syntactic.JSONPointer
+		reason = "it ends too early: was the harness killed while it wrote?"
 	}
 	if pointer != "" {
 		where += ", at " + string(pointer)
 	}
-	d.o.faults.add(where, "%s", reason)
+	d.o.faults.add(inside(d.entry, where), "%s", reason)
 }
