@@ -74,7 +74,7 @@ func (c *gradeCmd) ask(a *app, d *door) (engine.GradeRequest, error) {
 		return q, err
 	}
 	if c.Session != "" {
-		if c.frameFlags != (frameFlags{}) || c.PerStratum != nil || c.Seed != nil {
+		if c.frameFlags != (frameFlags{}) || c.PerStratum != nil || c.Seed != nil || c.Since != "" {
 			return q, misuse("--session grades one session: it goes with no frame, no -n and no --seed")
 		}
 		if _, _, err := assay.ParseSessionName(c.Session); err != nil {

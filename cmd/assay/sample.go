@@ -25,6 +25,7 @@ type sampleFlags struct {
 	PerStratum *int     `short:"n" placeholder:"N" group:"sample" help:"Sessions to grade per day and arm. Default: the project's, 200."`
 	Seed       *string  `placeholder:"TEXT" group:"sample" help:"The same seed draws the same sessions; raising -n keeps them. Default: assay."`
 	Repeat     int      `placeholder:"K" default:"1" group:"sample" help:"Grade each session K times, to see how often the judge contradicts itself; costs K times as much. More than 1 turns reuse off."`
+	Since      string   `placeholder:"TIME" group:"frame" help:"Only sessions that were not eligible yet at that moment: those that settled, arrived or changed after it. Give the \"as of\" of an earlier run to grade what it could not."`
 	Force      bool     `group:"sample" help:"Grade again what has a verdict of this judge version already."`
 }
 
@@ -83,11 +84,15 @@ func (a *app) request(d *door, f frameFlags, s sampleFlags) (engine.GradeRequest
 	if err != nil {
 		return engine.GradeRequest{}, err
 	}
+	since, err := readTime(a, d, "--since", s.Since)
+	if err != nil {
+		return engine.GradeRequest{}, err
+	}
 	if s.Repeat < 1 {
 		return engine.GradeRequest{}, misuse("--repeat %d is less than 1", s.Repeat)
 	}
 	return engine.GradeRequest{
-		Judges: s.Judge, From: from, To: to, Filter: f.Filter, Set: f.Set, Labelled: f.Labelled, Undated: f.Undated,
+		Judges: s.Judge, From: from, To: to, Filter: f.Filter, Set: f.Set, Labelled: f.Labelled, Undated: f.Undated, Since: since,
 		PerStratum: s.PerStratum, Seed: s.Seed, Repeats: s.Repeat, Force: s.Force, By: who(),
 	}, nil
 }

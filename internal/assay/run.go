@@ -126,6 +126,11 @@ const (
 
 // Frame says which sessions a run is about. From and To bound the session's start, [From, To);
 // nil leaves that side open. Undated sessions are in when no window is given, or with Undated.
+//
+// Since leaves out what was eligible at that moment: a session becomes eligible when it has settled and
+// has arrived, whichever is later, and one that changed has arrived anew. So of runs that follow each
+// other, each since the AsOf of the one before, every session is in exactly one, whenever it began. The
+// zero time leaves nothing out.
 type Frame struct {
 	From     *time.Time `json:"from,omitempty"`
 	To       *time.Time `json:"to,omitempty"`
@@ -133,6 +138,7 @@ type Frame struct {
 	Set      string     `json:"set,omitempty"`
 	Labelled bool       `json:"labelled,omitempty"`
 	Undated  bool       `json:"undated,omitempty"`
+	Since    *time.Time `json:"since,omitempty"`   // only sessions that were not eligible yet at that moment
 	Session  string     `json:"session,omitempty"` // USER/ID, kind single only
 }
 

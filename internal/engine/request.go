@@ -18,6 +18,7 @@ type GradeRequest struct {
 	Set         string     `json:"set,omitempty" doc:"only members of this set"`
 	Labelled    bool       `json:"labelled,omitempty" doc:"only sessions that have a label"`
 	Undated     bool       `json:"undated,omitempty" doc:"with a window: sessions without any time too"`
+	Since       *time.Time `json:"since,omitempty" doc:"only sessions that were not eligible yet at that moment: they settled, arrived or changed after it"`
 	Session     string     `json:"session,omitempty" doc:"USER/ID: grade this one session now (kind single)"`
 	PerStratum  *int       `json:"per_stratum,omitempty" doc:"sessions to grade per day and arm"`
 	Seed        *string    `json:"seed,omitempty" doc:"any text; the same seed draws the same sample"`

@@ -40,6 +40,7 @@ func (g *Grader) draw(ctx context.Context, project assay.ProjectID, spec assay.G
 	var met []pick               // every eligible session, by ref
 	accepted := asOf.UnixMicro() // stores keep microseconds
 	settled := asOf.Add(-spec.Settings.Settle).UnixMicro()
+	before := eligibleBefore(spec)
 	windowed := spec.Frame.From != nil || spec.Frame.To != nil
 	sampler := sampling.New(spec.Seed, spec.PerStratum)
 	seen := 0
@@ -52,6 +53,7 @@ func (g *Grader) draw(ctx context.Context, project assay.ProjectID, spec assay.G
 		switch {
 		case row.ArrivedAt > accepted: // before all else: its head at asOf is gone
 			d.left.Late++
+		case before(row): // nor is it left out: it belongs to an earlier run
 		case row.Empty:
 			d.left.Empty++
 		case row.Undated && windowed && !spec.Frame.Undated:
@@ -73,6 +75,15 @@ func (g *Grader) draw(ctx context.Context, project assay.ProjectID, spec assay.G
 	d.eligible = int64(len(met))
 	d.take(sampler.Result(), met)
 	return d, nil
+}
+
+// eligibleBefore says of a session that was there at AsOf whether it was eligible at the frame's Since.
+func eligibleBefore(spec assay.GradeSpec) func(*store.FrameRow) bool {
+	if spec.Frame.Since == nil {
+		return func(*store.FrameRow) bool { return false }
+	}
+	arrived, settled := spec.Frame.Since.UnixMicro(), spec.Frame.Since.Add(-spec.Settings.Settle).UnixMicro()
+	return func(row *store.FrameRow) bool { return row.ArrivedAt <= arrived && row.SettleFrom <= settled }
 }
 
 func (d *drawing) take(s sampling.Sample, met []pick) {

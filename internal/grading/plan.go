@@ -28,6 +28,11 @@ func (r *run) plan(ctx context.Context) error {
 	if r.RetryOf != 0 {
 		return r.planRetry(ctx)
 	}
+	if r.Spec.Frame.Since != nil {
+		if err := r.awaitArrivals(ctx); err != nil {
+			return err
+		}
+	}
 	d, err := r.g.draw(ctx, r.ProjectID, r.Spec, r.AsOf, r.beat(ctx))
 	if err != nil {
 		return err
@@ -43,6 +48,28 @@ func (r *run) plan(ctx context.Context) error {
 		}
 	}
 	return w.finish()
+}
+
+// arrivalLag bounds the time from the stamp of a session's arrival to the end of the write that stores it.
+const arrivalLag = 3 * time.Second
+
+// awaitArrivals waits until what arrived before AsOf can be read. A session is stamped before it is
+// written; one that a scan misses is graded by a later run, but the run that follows this one leaves out
+// all that had arrived by now.
+func (r *run) awaitArrivals(ctx context.Context) error {
+	beat := r.beat(ctx)
+	left := min(arrivalLag, arrivalLag-r.g.o.Now().Sub(r.AsOf)) // AsOf is later than now where the clock was set back
+	for end := time.Now().Add(left); left > 0; left = time.Until(end) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(left, beatEvery)):
+		}
+		if err := beat(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // planRetry copies the strata of the old run and the items that it left without a verdict.

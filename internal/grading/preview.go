@@ -13,7 +13,7 @@ import (
 
 // Preview draws the sample, looks up what would be reused and makes the prompts. It writes nothing.
 func (g *Grader) Preview(ctx context.Context, p assay.Project, q engine.GradeRequest, now time.Time) (engine.Preview, error) {
-	r, err := g.resolve(ctx, p, q)
+	r, err := g.resolve(ctx, p, q, now)
 	if err != nil {
 		return engine.Preview{}, err
 	}

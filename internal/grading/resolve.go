@@ -20,7 +20,7 @@ const MaxRepeats = 100
 // Resolve checks a request whole and fills in the project's defaults. Built-in judges that the run
 // names are stored, so that the run's driver finds their version by its hash.
 func (g *Grader) Resolve(ctx context.Context, p assay.Project, q engine.GradeRequest, now time.Time) (store.NewRun, error) {
-	r, err := g.resolve(ctx, p, q)
+	r, err := g.resolve(ctx, p, q, now)
 	if err != nil {
 		return store.NewRun{}, err
 	}
@@ -67,14 +67,14 @@ type builtin struct {
 	version assay.JudgeVersion
 }
 
-func (g *Grader) resolve(ctx context.Context, p assay.Project, q engine.GradeRequest) (resolved, error) {
+func (g *Grader) resolve(ctx context.Context, p assay.Project, q engine.GradeRequest, now time.Time) (resolved, error) {
 	r := resolved{concurrency: p.Settings.Concurrency}
 	if p.Rekeying {
 		return r, assay.Errorf(assay.CodeUnavailable, "project %s is recomputing arms and days after a change of its settings", p.Name).
 			WithHint("try again in a moment")
 	}
 	r.spec = assay.GradeSpec{
-		Frame: assay.Frame{From: q.From, To: q.To, Filter: q.Filter, Set: q.Set, Labelled: q.Labelled, Undated: q.Undated, Session: q.Session},
+		Frame: assay.Frame{From: q.From, To: q.To, Filter: q.Filter, Set: q.Set, Labelled: q.Labelled, Undated: q.Undated, Since: q.Since, Session: q.Session},
 		Seed:  engine.DefaultSeed, PerStratum: p.Settings.PerStratum, Repeats: max(q.Repeats, 1),
 		Force: q.Force || q.Repeats > 1, Settings: p.Settings, Unpriced: q.Unpriced,
 	}
@@ -90,7 +90,7 @@ func (g *Grader) resolve(ctx context.Context, p assay.Project, q engine.GradeReq
 	if err := checkNumbers(q, r); err != nil {
 		return r, err
 	}
-	if err := g.checkFrame(ctx, p, q); err != nil {
+	if err := g.checkFrame(ctx, p, q, now); err != nil {
 		return r, err
 	}
 	if err := g.resolveJudges(ctx, p, q, &r); err != nil {
@@ -140,10 +140,14 @@ func unpricedName(name string, j judge.Judge) string {
 	return "judge " + name
 }
 
-func (g *Grader) checkFrame(ctx context.Context, p assay.Project, q engine.GradeRequest) error {
+func (g *Grader) checkFrame(ctx context.Context, p assay.Project, q engine.GradeRequest, now time.Time) error {
 	if q.From != nil && q.To != nil && !q.From.Before(*q.To) {
 		return assay.Errorf(assay.CodeInvalid, "the window is empty: from %s is not before to %s", q.From.Format(time.RFC3339), q.To.Format(time.RFC3339)).
 			WithHint("`to` is exclusive: for one day give the next day as `to`")
+	}
+	if q.Since != nil && q.Since.After(now) {
+		return assay.Errorf(assay.CodeInvalid, "since %s is later than now: no session can be in the frame", q.Since.Format(time.RFC3339)).
+			WithHint("give the moment of an earlier run: its `as of` leaves out what it could grade")
 	}
 	if q.Filter != "" {
 		if _, err := filter.Compile(q.Filter); err != nil {
@@ -211,8 +215,8 @@ func (g *Grader) resolveSession(ctx context.Context, p assay.Project, q engine.G
 		return assay.Errorf(assay.CodeInvalid, "%d judges are named for one session", len(q.Judges)).
 			WithHint("grade one session with one judge at a time")
 	}
-	if q.From != nil || q.To != nil || q.Filter != "" || q.Set != "" || q.Labelled || q.Undated {
-		return assay.Errorf(assay.CodeInvalid, "a session and a frame are given").WithHint("leave out from, to, filter, set, labelled and undated")
+	if q.From != nil || q.To != nil || q.Filter != "" || q.Set != "" || q.Labelled || q.Undated || q.Since != nil {
+		return assay.Errorf(assay.CodeInvalid, "a session and a frame are given").WithHint("leave out from, to, filter, set, labelled, undated and since")
 	}
 	user, id, err := assay.ParseSessionName(q.Session)
 	if err != nil {

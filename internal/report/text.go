@@ -122,6 +122,9 @@ func frame(h Header) string {
 	default:
 		parts = append(parts, "all times")
 	}
+	if f.Since != nil && !f.Since.IsZero() {
+		parts = append(parts, "eligible since "+inZone(*f.Since, h.Zone))
+	}
 	if f.Set != "" {
 		parts = append(parts, "set "+f.Set)
 	}

@@ -87,6 +87,9 @@ func frame(r assay.Run) string {
 	if f.To != nil {
 		add("to %s", when(f.To, r))
 	}
+	if f.Since != nil && !f.Since.IsZero() {
+		add("eligible since %s", when(f.Since, r))
+	}
 	if f.Set != "" {
 		add("set %s", f.Set)
 	}
