@@ -11,7 +11,7 @@ import (
 
 // One transaction takes so many rows of cases, items and verdicts, or so many bytes.
 const (
-	batchRows  = 2000
+	batchRows  = 1000
 	batchBytes = 1 << 20
 )
 

@@ -29,6 +29,12 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 		{"a reservation below nothing", "UPDATE attempts SET reserved = -7", "cannot be: -7"},
 		{"an end without its time", "UPDATE items SET ended_at = NULL WHERE seq = 1", "without an end"},
 		{"a session without content", "UPDATE sessions SET content_id = 77", "no present content"},
+		{"a suite run without its facts", "DELETE FROM suite_facts", "run r2 is suite and has no facts"},
+		{"a suite run without what was asked", "DELETE FROM suite_facts; DELETE FROM suite_runs", "run r2 is suite and has no facts"},
+		{"a case that is gone", "DELETE FROM cases WHERE seq = 1", "item 1 of run r2 is of no session and is no case"},
+		{"the item of a case that is gone", "DELETE FROM items WHERE run_id = 2 AND seq = 2", "case 2 of run r2 has no item"},
+		{"cases that were not counted", "UPDATE runs SET planned = 1 WHERE id = 2", "run r2 is suite and has 2 items where its results have another number"},
+		{"a verdict of a case that is broken", "INSERT INTO verdicts SELECT run_id, 2, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason, evidence FROM verdicts WHERE run_id = 2", "item 2 of run r2 is errored and has a verdict"},
 		{"a deletion that was cut", "UPDATE projects SET deleting = true", "was cut"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -39,6 +45,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			suiteRun(t, s)
 			if test.plant != "" {
 				mustExec(t, client(t, s), test.plant)
 			}
@@ -52,4 +59,22 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// suiteRun makes a run of a suite with two cases, of which one is broken.
+func suiteRun(t *testing.T, s *Store) store.Fence {
+	t.Helper()
+	run, _, err := s.Runs().Create(t.Context(), store.NewRun{Project: 1, Kind: assay.RunSuite, Concurrency: 1, AsOf: t0, Now: t0, Suite: &assay.SuiteSpec{Suite: "s", Version: "v"}})
+	if err == nil {
+		_, err = s.Runs().TakeUp(t.Context(), run.ID, 0, false, t0)
+	}
+	f := store.Fence{Run: run.ID, Epoch: 1}
+	if err == nil {
+		err = s.Harnesses().PutCases(t.Context(), f, []assay.Case{
+			{Seq: 1, Key: "a", State: assay.ItemGraded, Findings: []assay.Finding{{Criterion: "c", Applies: true}}}, {Seq: 2, Key: "b", State: assay.ItemErrored}}, t0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

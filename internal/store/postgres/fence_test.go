@@ -183,6 +183,47 @@ func TestLateBatchWritesNothing(t *testing.T) {
 	}
 }
 
+// The takeover has locked the row and has not committed when the facts and the cases come.
+func TestLateFactsAndCasesWriteNothing(t *testing.T) {
+	for name, call := range map[string]func(*Store, store.Fence) error{
+		"Put": func(s *Store, f store.Fence) error {
+			_, err := s.Harnesses().Put(context.Background(), f, assay.SuiteFacts{PID: 9}, true, t0)
+			return err
+		},
+		"PutCases": func(s *Store, f store.Fence) error {
+			return s.Harnesses().PutCases(context.Background(), f, []assay.Case{{Seq: 9, Key: "late", State: assay.ItemGraded}}, t0)
+		},
+		"ResetCases": func(s *Store, f store.Fence) error { return s.Harnesses().ResetCases(context.Background(), f) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, pgtest.Database(t))
+			if _, err := s.Projects().Create(t.Context(), "p", assay.DefaultSettings(), t0); err != nil {
+				t.Fatal(err)
+			}
+			f := suiteRun(t, s)
+			successor := client(t, s)
+			mustExec(t, successor, "BEGIN")
+			mustExec(t, successor, "SELECT id FROM runs WHERE id = $1 FOR UPDATE", int64(f.Run))
+			mustExec(t, successor, "UPDATE runs SET epoch = epoch + 1 WHERE id = $1", int64(f.Run))
+			late := make(chan error, 1)
+			go func() { late <- call(s, f) }()
+			waitForWaiter(t, s)
+			mustExec(t, successor, "COMMIT")
+			if err := <-late; !errors.Is(err, assay.ErrLost) {
+				t.Errorf("the late driver got %v", err)
+			}
+			facts, err := s.Harnesses().Facts(t.Context(), f.Run)
+			if err != nil || facts.PID != 0 {
+				t.Errorf("facts %+v, error %v", facts, err)
+			}
+			cases, _, err := s.Harnesses().Cases(t.Context(), f.Run, store.CaseQuery{}, store.Page{})
+			if err != nil || len(cases) != 2 {
+				t.Errorf("cases %+v, error %v", cases, err)
+			}
+		})
+	}
+}
+
 // Commit and Beat of one driver at once must not deadlock over the row that both lock and write.
 func TestFencedWritesOfOneRunTakeTurns(t *testing.T) {
 	s := open(t, pgtest.Database(t))

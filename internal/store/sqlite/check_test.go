@@ -16,7 +16,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 	for _, test := range []struct{ name, plant, want string }{
 		{"none", "", ""},
 		{"two verdicts of a session", "INSERT INTO items (run_id, seq, content_id, session_key, version_key, judge, repeat, stratum, state) SELECT run_id, 99, content_id, session_key, version_key, 7, repeat, stratum, 'pending' FROM items WHERE seq = 1", "has 2 items"},
-		{"an ended run that holds a key", "UPDATE runs SET state = 'completed'; DELETE FROM items WHERE seq = 2; UPDATE runs SET planned = 1", "still holds the key"},
+		{"an ended run that holds a key", "UPDATE runs SET state = 'completed' WHERE id = 1; DELETE FROM items WHERE run_id = 1 AND seq = 2; UPDATE runs SET planned = 1 WHERE id = 1", "still holds the key"},
 		{"an item that is gone", "DELETE FROM items WHERE seq = 2", "where its plan has 2"},
 		{"a pending item of an ended run", "DELETE FROM run_keys; UPDATE runs SET state = 'completed'", "pending items"},
 		{"a state that does not exist", "UPDATE items SET state = 'done', ended_at = 1 WHERE seq = 2", "does not exist: done"},
@@ -30,6 +30,12 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 		{"a reservation below nothing", "UPDATE attempts SET reserved = -7", "cannot be: -7"},
 		{"an end without its time", "UPDATE items SET ended_at = NULL WHERE seq = 1", "without an end"},
 		{"a session without content", "UPDATE sessions SET content_id = 77", "no present content"},
+		{"a suite run without its facts", "DELETE FROM suite_facts", "run r2 is suite and has no facts"},
+		{"a suite run without what was asked", "PRAGMA foreign_keys = 0; DELETE FROM suite_runs", "run r2 is suite and has no facts"},
+		{"a case that is gone", "DELETE FROM cases WHERE seq = 1", "item 1 of run r2 is of no session and is no case"},
+		{"the item of a case that is gone", "DELETE FROM items WHERE run_id = 2 AND seq = 2", "case 2 of run r2 has no item"},
+		{"cases that were not counted", "UPDATE runs SET planned = 1 WHERE id = 2", "run r2 is suite and has 2 items where its results have another number"},
+		{"a verdict of a case that is broken", "INSERT INTO verdicts SELECT run_id, 2, unit, criterion, unit_no, no, unit_pass, value, applies, abstained, reason, evidence FROM verdicts WHERE run_id = 2", "item 2 of run r2 is errored and has a verdict"},
 		{"a deletion that was cut", "UPDATE projects SET deleting = 1", "was cut"},
 		{"a row that points nowhere", "PRAGMA foreign_keys = 0; DELETE FROM bodies; DELETE FROM runs", "names a row of runs"},
 	} {
@@ -90,6 +96,12 @@ func healthy(t *testing.T, dir string) *Store {
 	must(err)
 	_, err = s.Items().Commit(ctx, f, store.Batch{Now: now, Done: []store.Outcome{{Attempt: a, State: assay.ItemGraded, Answers: []assay.Answer{{Findings: []assay.Finding{{Criterion: "c"}}}}}}})
 	must(err)
+	run, _, err = s.Runs().Create(ctx, store.NewRun{Project: p.ID, Kind: assay.RunSuite, Concurrency: 1, AsOf: now, Now: now, Suite: &assay.SuiteSpec{Suite: "s", Version: "v"}})
+	must(err)
+	_, err = s.Runs().TakeUp(ctx, run.ID, 0, false, now)
+	must(err)
+	must(s.Harnesses().PutCases(ctx, store.Fence{Run: run.ID, Epoch: 1}, []assay.Case{
+		{Seq: 1, Key: "a", State: assay.ItemGraded, Findings: []assay.Finding{{Criterion: "c", Applies: true}}}, {Seq: 2, Key: "b", State: assay.ItemErrored}}, now))
 	return s
 }
 

@@ -68,13 +68,16 @@ func do(f *Faulty, name string, made func() error) error {
 	return err
 }
 
-func (f *Faulty) Sessions() store.Sessions { return faultySessions{f.Store.Sessions(), f} }
-func (f *Faulty) Bodies() store.Bodies     { return faultyBodies{f.Store.Bodies(), f} }
-func (f *Faulty) Runs() store.Runs         { return faultyRuns{f.Store.Runs(), f} }
-func (f *Faulty) Plans() store.Plans       { return faultyPlans{f.Store.Plans(), f} }
-func (f *Faulty) Items() store.Items       { return faultyItems{f.Store.Items(), f} }
-func (f *Faulty) Models() store.Models     { return faultyModels{f.Store.Models(), f} }
-func (f *Faulty) Spending() store.Spending { return faultySpending{f.Store.Spending(), f} }
+func (f *Faulty) Sessions() store.Sessions   { return faultySessions{f.Store.Sessions(), f} }
+func (f *Faulty) Bodies() store.Bodies       { return faultyBodies{f.Store.Bodies(), f} }
+func (f *Faulty) Runs() store.Runs           { return faultyRuns{f.Store.Runs(), f} }
+func (f *Faulty) Plans() store.Plans         { return faultyPlans{f.Store.Plans(), f} }
+func (f *Faulty) Items() store.Items         { return faultyItems{f.Store.Items(), f} }
+func (f *Faulty) Models() store.Models       { return faultyModels{f.Store.Models(), f} }
+func (f *Faulty) Spending() store.Spending   { return faultySpending{f.Store.Spending(), f} }
+func (f *Faulty) Suites() store.Suites       { return faultySuites{f.Store.Suites(), f} }
+func (f *Faulty) Harnesses() store.Harnesses { return faultyHarnesses{f.Store.Harnesses(), f} }
+func (f *Faulty) Schedules() store.Schedules { return faultySchedules{f.Store.Schedules(), f} }
 
 type faultySessions struct {
 	store.Sessions

@@ -117,7 +117,45 @@ func (w *world) furnish() (assay.RunID, int64) {
 	w.commit(f, store.Batch{Open: []assay.Attempt{opened(f, 3, 2)}})
 	w.commit(f, store.Batch{Done: []store.Outcome{graded(opened(f, 3, 2), true)}})
 	w.end(f.Run, assay.RunCompleted)
+	w.furnishSuites()
 	return f.Run, imported
+}
+
+// furnishSuites gives a project one row of everything that belongs to suites.
+func (w *world) furnishSuites() {
+	w.Helper()
+	_, err := w.Suites().Apply(w.ctx, w.project.ID, suite("s", "v1"), start)
+	w.ok(err)
+	w.applySchedule(schedule("night"), start)
+	f := w.suiteRun("s")
+	_, err = w.Harnesses().Put(w.ctx, f, facts(), true, at(6))
+	w.ok(err)
+	w.putCases(f, fullCase(1), gradedCase(2, "b", true), assay.Case{Seq: 3, Key: "c", State: assay.ItemErrored})
+	w.ok(w.Harnesses().AddPoints(w.ctx, f.Run, []store.Point{{N: 1, Metric: assay.Metric{Name: "m", Value: 1, At: start}}}))
+	w.end(f.Run, assay.RunCompleted)
+}
+
+// ofSuites is all that furnishSuites stored, by the newest run of the suite.
+func (w *world) ofSuites(run assay.RunID) any {
+	w.Helper()
+	suites, err := w.Suites().List(w.ctx, w.project.ID)
+	w.ok(err)
+	history, err := w.Suites().History(w.ctx, w.project.ID, "s")
+	w.ok(err)
+	schedules, err := w.Schedules().List(w.ctx, w.project.ID)
+	w.ok(err)
+	points, err := w.Harnesses().Points(w.ctx, run, "m", 10)
+	w.ok(err)
+	facts, err := w.Harnesses().FactsOf(w.ctx, []assay.RunID{run})
+	w.ok(err)
+	return []any{len(suites), len(history), len(schedules), len(points), len(facts), len(w.cases(run)), len(w.items(run)), len(w.verdictsOf(run))}
+}
+
+func (w *world) newestOf(suite string) assay.RunID {
+	w.Helper()
+	newest, err := w.Suites().Newest(w.ctx, w.project.ID)
+	w.ok(err)
+	return newest[suite].ID
 }
 
 func testDelete(w *world) {
@@ -125,6 +163,9 @@ func testDelete(w *world) {
 	otherRun, otherImport := other.furnish()
 	run, imported := w.furnish()
 	head := w.head("u", "labelled")
+	suiteRun, otherSuiteRun := w.newestOf("s"), other.newestOf("s")
+	ofSuites := []any{1, 1, 1, 1, 1, 3, 3, 2}
+	equal(w, "what there is of suites", w.ofSuites(suiteRun), any(ofSuites))
 	w.ok(w.Projects().Delete(w.ctx, w.project.ID))
 
 	_, err := w.Projects().Get(w.ctx, w.project.Name)
@@ -145,6 +186,8 @@ func testDelete(w *world) {
 	_, _, err = w.Imports().Rejects(w.ctx, w.project.ID, imported, store.Page{})
 	w.code(err, assay.CodeNotFound)
 	equal(w, "items", len(w.items(run)), 0)
+	equal(w, "what there is of suites", w.ofSuites(suiteRun), any([]any{0, 0, 0, 0, 0, 0, 0, 0}))
+	equal(w, "the newest run", w.newestOf("s"), assay.RunID(0))
 	_, err = w.Sessions().Put(w.ctx, w.project.ID, 0, []store.NewSession{session("u", "s", "c")}, start)
 	w.code(err, assay.CodeNotFound)
 	_, _, err = w.Runs().Create(w.ctx, w.newRun())
@@ -161,6 +204,7 @@ func testDelete(w *world) {
 
 	equal(w, "the other project's items", len(other.items(otherRun)), 3)
 	equal(w, "the other project's verdicts", len(other.verdictsOf(otherRun)), 6)
+	equal(w, "what the other project has of suites", other.ofSuites(otherSuiteRun), any(ofSuites))
 	equal(w, "the other project's transcripts", other.seen("seen"), "seen")
 	totals, err = w.Sessions().Count(w.ctx, other.project.ID)
 	w.ok(err)
@@ -173,4 +217,5 @@ func testDelete(w *world) {
 	_, replayed, err := w.Runs().Create(w.ctx, n)
 	w.ok(err)
 	equal(w, "the other project's idempotency record", replayed, true)
+	w.healthy()
 }
