@@ -22,6 +22,12 @@ func (j *job) finish(ctx context.Context) error {
 		return err
 	}
 	j.facts.Exit, j.facts.Idle = &ended.Exit, false
+	if ended.Harness.PID != 0 { // it may have ended before anybody asked
+		j.facts.PID = ended.Harness.PID
+	}
+	if j.facts.LaunchedAt == nil && !ended.Began.IsZero() {
+		j.facts.LaunchedAt = &ended.Began
+	}
 	j.facts.LogBytes, j.facts.LogLines, j.facts.LogDropped = ended.Log.Bytes, ended.Log.Lines, ended.Log.Dropped
 	if err := j.put(ctx); err != nil {
 		return err

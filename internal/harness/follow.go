@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"assay/internal/assay"
@@ -11,27 +12,33 @@ import (
 	"assay/internal/store"
 )
 
-// follow hears a living shim until it is gone or this process stops.
+// follow hears a living shim until it is gone or this process stops. One that is silent for long is ended.
 func (j *job) follow(ctx context.Context) error {
+	if j.heard.IsZero() {
+		j.heard = time.Now()
+	}
+	if silent := time.Since(j.heard); silent > stuckLimit || j.control.Cancel && silent > 2*silence+j.def().Grace.Duration() {
+		j.heard = time.Time{}
+		return j.kill(fmt.Sprintf("it was silent for %s", silent.Round(time.Second)))
+	}
 	conn, err := shim.Dial(ctx, j.dir())
 	if err != nil {
 		return j.rest(ctx) // it ended between look and call, or it is too busy to answer
 	}
 	statuses, done := make(chan shim.Status), make(chan struct{})
-	heard := make(chan struct{})
+	gone := make(chan struct{})
 	go func() {
-		defer close(heard)
+		defer close(gone)
 		hear(conn, statuses, done)
 	}()
 	defer func() {
 		conn.Close()
 		close(done)
-		<-heard
+		<-gone
 	}()
 	tick := time.NewTicker(controlEvery)
 	defer tick.Stop()
-	told := false
-	for {
+	for asked := (assay.RunControl{}); ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -39,6 +46,7 @@ func (j *job) follow(ctx context.Context) error {
 			if !ok {
 				return j.rest(ctx)
 			}
+			j.heard = time.Now()
 			if err := j.told(ctx, s); err != nil {
 				return err
 			}
@@ -47,8 +55,8 @@ func (j *job) follow(ctx context.Context) error {
 		if err := j.keep(ctx); err != nil {
 			return err
 		}
-		if j.control.Cancel && !told {
-			told = true
+		if j.control.Cancel && (!asked.Cancel || j.control.Now && !asked.Now) {
+			asked = j.control
 			if err := j.stop(ctx, conn); err != nil {
 				return err
 			}
@@ -86,7 +94,11 @@ func hear(conn *shim.Conn, statuses chan<- shim.Status, done <-chan struct{}) {
 
 // stop tells the harness to end. A shim that cannot be told is looked at again.
 func (j *job) stop(ctx context.Context, conn *shim.Conn) error {
-	if err := conn.Stop(assay.ExitCancel); err != nil {
+	ask := conn.Stop
+	if j.control.Now {
+		ask = conn.Kill
+	}
+	if err := ask(assay.ExitCancel); err != nil {
 		return nil
 	}
 	return j.bear(ctx, j.enter(ctx, assay.PhaseStopping, cancelling))
@@ -115,7 +127,7 @@ func (j *job) told(ctx context.Context, s shim.Status) error {
 		j.facts.PID, j.urgent = s.Harness.PID, true
 	}
 	if j.facts.LaunchedAt == nil { // who launched it died before it could say so
-		j.facts.LaunchedAt = &s.ActiveAt
+		j.facts.LaunchedAt = &s.Began
 	}
 	if j.facts.ActiveAt == nil || s.ActiveAt.After(*j.facts.ActiveAt) {
 		j.facts.ActiveAt, j.advanced = &s.ActiveAt, true

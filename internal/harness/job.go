@@ -12,11 +12,15 @@ import (
 	"assay/internal/store"
 )
 
-// How often things are looked at.
+// How often things are looked at, and how long is waited.
 const (
 	startingEvery = 5 * time.Millisecond   // a shim that has not said yet how its launch went
 	controlEvery  = 250 * time.Millisecond // what people ask
 	factsEvery    = time.Second            // stored without any change: the heartbeat
+	startLimit    = 30 * time.Second       // for a shim to say how its launch went
+	silence       = 10 * time.Second       // of a shim, which speaks once a second: it is looked at again
+	stuckLimit    = 2 * time.Minute        // of silence: the shim does not do its work
+	shimEnds      = 10 * time.Second       // for a shim to end what does not want to end
 )
 
 // job is one run while this process drives it.
@@ -27,7 +31,8 @@ type job struct {
 	facts   assay.SuiteFacts
 	control assay.RunControl
 
-	seen     int64 // number of the newest event that the facts hold
+	heard    time.Time // what the shim said last, or when it was expected to speak
+	seen     int64     // number of the newest event that the facts hold
 	stored   time.Time
 	advanced bool // output or a report came since then
 	urgent   bool // something changed that people wait for
@@ -111,16 +116,15 @@ func (j *job) unreachable(ctx context.Context, why string) (done bool, err error
 	}
 }
 
-// shimEnds is how long a shim may take to end what does not want to end.
-const shimEnds = 10 * time.Second
-
-// starting waits until the shim has said how its launch went.
+// starting waits until the shim has said how its launch went. One that does not is ended.
 func (j *job) starting(ctx context.Context) error {
 	if err := j.enter(ctx, assay.PhaseStarting, "its harness is being started"); err != nil {
 		return err
 	}
 	tick := time.NewTicker(startingEvery)
 	defer tick.Stop()
+	limit := time.NewTimer(startLimit)
+	defer limit.Stop()
 	for {
 		if s, err := shim.Look(j.dir()); err != nil || s != shim.Starting {
 			return nil // drive looks again
@@ -128,12 +132,24 @@ func (j *job) starting(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-limit.C:
+			return j.kill(fmt.Sprintf("it did not start its harness within %s", startLimit))
 		case <-tick.C:
 			if err := j.keep(ctx); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// kill ends a shim that does not do its work, with its harness: drive then finds it dead.
+func (j *job) kill(why string) error {
+	j.d.o.Log.Warn("kill shim", "run", j.run.ID.String(), "why", why)
+	left, err := shim.Kill(j.dir(), shimEnds)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("kill the shim: the kernel does not let go of processes %v", left)
+	}
+	return err
 }
 
 // enter stores a phase of the running run.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"assay/internal/assay"
 	"assay/internal/engine"
@@ -37,33 +36,27 @@ func (j *job) launch(ctx context.Context) (done bool, err error) {
 	if j.control.Cancel {
 		return false, nil
 	}
-	err = j.born(ctx, order)
+	err = j.begin(order)
 	switch {
 	case errors.Is(err, shim.ErrHeld):
 		return false, nil // somebody was first: drive looks again
-	case err != nil:
-		if _, sweeping := shim.Sweep(j.dir(), shimEnds); sweeping != nil && !errors.Is(sweeping, os.ErrNotExist) {
-			j.d.o.Log.Warn("sweep after a failed launch", "run", j.run.ID.String(), "error", sweeping)
-		}
+	case err != nil: // no harness was started
 		return true, j.unborn(ctx, err)
 	}
-	return false, nil
+	now := j.d.o.Now()
+	j.facts.LaunchedAt, j.facts.ActiveAt = &now, &now
+	return false, j.bear(ctx, j.put(ctx))
 }
 
-// born has the shim started.
-func (j *job) born(ctx context.Context, order shim.Order) error {
+// begin has the shim started.
+func (j *job) begin(order shim.Order) error {
 	if err := os.MkdirAll(j.dir(), 0o700); err != nil {
 		return fmt.Errorf("make the attempt's folder: %w", err)
 	}
 	if err := noteResults(j.dir(), *j.def()); err != nil {
 		return err
 	}
-	if err := shim.Launch(j.d.o.Self, j.dir(), order); err != nil {
-		return err
-	}
-	now := j.d.o.Now()
-	j.facts.LaunchedAt, j.facts.ActiveAt = &now, &now
-	return j.put(ctx)
+	return shim.Launch(j.d.o.Self, j.dir(), order)
 }
 
 // order says what the shim is to run. Its error is why the harness cannot be launched here.
@@ -98,6 +91,3 @@ func (j *job) unborn(ctx context.Context, why error) error {
 		Reason: assay.ReasonLaunchFailed, Phase: assay.PhaseFinishing, Sentence: fmt.Sprintf("could not be launched on %s: %s", j.d.o.Where, why),
 	})
 }
-
-// limit of an answer of a shim: it speaks once a second.
-const silence = 10 * time.Second

@@ -1,0 +1,154 @@
+package harness
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+const twoOfThree = `<testsuite name="t"><testcase classname="m" name="a"/><testcase classname="m" name="b"/><testcase classname="m" name="c"><failure message="no"/></testcase></testsuite>`
+
+func junit(path string) []assay.ResultFile {
+	return []assay.ResultFile{{Format: assay.ResultJUnit, Path: path}}
+}
+
+func cases(t *testing.T, w *world, id assay.RunID) []assay.Case {
+	t.Helper()
+	list, _, err := w.store.Harnesses().Cases(t.Context(), id, store.CaseQuery{}, store.Page{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// Exit code 0 with failed cases is shown as what it is, and is a failure where the success rule says so.
+func TestResultsBecomeCases(t *testing.T) {
+	two, one := int64(2), int64(0)
+	for name, c := range map[string]struct {
+		rule   assay.SuccessRule
+		state  assay.RunState
+		reason assay.Reason
+	}{
+		"no rule over cases": {assay.SuccessRule{}, assay.RunCompleted, assay.ReasonDone},
+		"few enough failed":  {assay.SuccessRule{MaxFailed: &two}, assay.RunCompleted, assay.ReasonDone},
+		"too many failed":    {assay.SuccessRule{MaxFailed: &one}, assay.RunFailed, assay.ReasonCasesFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			def := script(`mkdir -p out; cp source out/one.xml`)
+			def.Results, def.Success = junit("out/*.xml"), c.rule
+			w := newWorld(t, def)
+			w.write("source", twoOfThree)
+			run := w.start()
+			w.drive()
+			got, facts := w.ended(run.ID, c.state, c.reason)
+			if got.Planned != 3 || !strings.Contains(got.Sentence, "exit code 0; 3 cases: 2 passed, 1 failed") {
+				t.Errorf("%+v", got)
+			}
+			if len(facts.Results) != 1 || facts.Results[0] != (assay.ResultSum{Path: "out/one.xml", Format: assay.ResultJUnit, Cases: 3}) {
+				t.Errorf("%+v", facts.Results)
+			}
+			list := cases(t, w, run.ID)
+			if len(list) != 3 || list[2].Pass == nil || *list[2].Pass || list[2].State != assay.ItemGraded {
+				t.Errorf("%+v", list)
+			}
+			counts, err := w.store.Items().Counts(t.Context(), run.ID, now())
+			if err != nil || counts.Graded != 3 {
+				t.Errorf("%+v %v", counts, err)
+			}
+		})
+	}
+}
+
+func TestAPromptfooResult(t *testing.T) {
+	def := script(`cp source results.json; exit 100`)
+	def.Results = []assay.ResultFile{{Format: assay.ResultPromptfoo, Path: "results.json"}}
+	def.Success = assay.SuccessRule{ExitCodes: []int{0, 100}}
+	w := newWorld(t, def)
+	w.write("source", `{"evalId":"e","results":{"version":3,"timestamp":"2026-01-01T00:00:00Z","results":[
+		{"success":true,"score":1,"vars":{"q":"a"},"response":{"output":"x"},"testIdx":0,"promptIdx":0,"gradingResult":{"pass":true,"score":1,"reason":"ok","componentResults":[]}},
+		{"success":false,"score":0,"vars":{"q":"b"},"response":{"output":"y"},"testIdx":1,"promptIdx":0,"gradingResult":{"pass":false,"score":0,"reason":"bad","componentResults":[]}}],
+		"stats":{"successes":1,"failures":1,"errors":0}}}`)
+	run := w.start()
+	w.drive()
+	got, facts := w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)
+	if !strings.Contains(got.Sentence, "2 cases: 1 passed, 1 failed") || facts.Exit.Code != 100 {
+		t.Errorf("%s %+v", got.Sentence, facts)
+	}
+}
+
+// A file that cannot be read changes nothing of the exit code; one that the run did not write is not its own.
+func TestResultsThatAreNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		need   bool
+		state  assay.RunState
+		reason assay.Reason
+		says   string
+	}{
+		"broken":                {"printf '<testsuite><testcase name=\"a\"/><testca' > out.xml", false, assay.RunCompleted, assay.ReasonDone, "out.xml"},
+		"broken, and it exits":  {"printf '<testsuite><testca' > out.xml; exit 4", true, assay.RunFailed, assay.ReasonExitCode, "out.xml"},
+		"broken and needed":     {"printf '<testsuite><testca' > out.xml", true, assay.RunFailed, assay.ReasonResultsMissing, "out.xml"},
+		"older than the run":    {"true", false, assay.RunCompleted, assay.ReasonDone, "newer than its start"},
+		"older, and needed":     {"true", true, assay.RunFailed, assay.ReasonResultsMissing, "newer than its start"},
+		"not there":             {"rm out.xml", false, assay.RunCompleted, assay.ReasonDone, "newer than its start"},
+		"a FIFO":                {"rm out.xml; mkfifo out.xml", false, assay.RunCompleted, assay.ReasonDone, "not a regular file"},
+		"a folder":              {"rm out.xml; mkdir out.xml", false, assay.RunCompleted, assay.ReasonDone, "newer than its start"},
+		"written, and read too": {"cp source out.xml", true, assay.RunCompleted, assay.ReasonDone, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			def := script(c.script)
+			def.Results, def.Success.NeedResults = junit("out.xml"), c.need
+			w := newWorld(t, def)
+			w.write("source", twoOfThree)
+			w.write("out.xml", strings.Replace(twoOfThree, "<failure", "<skipped", 1))
+			run := w.start()
+			w.drive()
+			_, facts := w.ended(run.ID, c.state, c.reason)
+			if len(facts.Results) != 1 || !strings.Contains(facts.Results[0].Error, c.says) || c.says == "" && facts.Results[0].Error != "" {
+				t.Errorf("%+v", facts.Results)
+			}
+		})
+	}
+}
+
+// Two files may hold the same names, and a driver that died over them reads them again.
+func TestResultsAreReadFromTheStart(t *testing.T) {
+	def := script(`cp source a.xml; cp source b.xml`)
+	def.Results = append(junit("?.xml"), junit("a.xml")...)
+	w := newWorld(t, def)
+	w.write("source", twoOfThree)
+	run := w.start()
+	kill := w.owned()
+	w.until(run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.Planned > 0 || r.State.Terminal() })
+	kill()
+	w.drive()
+	got, facts := w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)
+	list := cases(t, w, run.ID)
+	names := map[string]bool{}
+	for _, c := range list {
+		names[c.Key+"#"+string(rune('0'+c.Repeat))] = true
+	}
+	if got.Planned != 6 || len(list) != 6 || len(names) != 6 || len(facts.Results) < 2 {
+		t.Errorf("%d %v %+v", got.Planned, names, facts.Results)
+	}
+}
+
+// The folder's own name may look like a pattern.
+func TestMatchesMeanTheFolderAsItIs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[a]*")
+	if err := os.MkdirAll(filepath.Join(dir, "out"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"out/2.xml", "out/1.xml", "out/x.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := matches(dir, "out/*.xml"); len(got) != 2 || filepath.Base(got[0]) != "1.xml" {
+		t.Errorf("%v", got)
+	}
+}
