@@ -49,6 +49,8 @@ func TestMain(m *testing.M) {
 	case "leaver": // ends at once, leaving a child behind that holds its output
 		pid := fork("stubborn-child")
 		announce(os.Getpid(), pid)
+	default:
+		playTree(os.Getenv("PROCESS_ROLE"))
 	case "polite":
 		terms := make(chan os.Signal, 1)
 		signal.Notify(terms, syscall.SIGTERM)
