@@ -53,7 +53,7 @@ type SuiteParam struct {
 	Description string          `json:"description,omitempty"`
 	Default     json.RawMessage `json:"default,omitempty"`
 	Required    bool            `json:"required,omitempty"`
-	Flag        string          `json:"flag,omitempty"` // "--limit" makes two arguments, "--limit=" one
+	Flag        string          `json:"flag,omitempty"` // "--limit" makes two arguments (one, joined, where the value begins with a dash), "--limit=" one
 	FlagFalse   string          `json:"flag_false,omitempty"`
 	Env         string          `json:"env,omitempty"`
 	Min         *float64        `json:"min,omitempty"`

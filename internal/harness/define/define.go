@@ -10,6 +10,7 @@ package define
 
 import (
 	"path/filepath"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -42,13 +43,13 @@ func Parse(source []byte, file string, valid func(assay.ScheduleDef) error) ([]a
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &reader{text: newText(source), folder: folder, valid: valid, found: map[string]assay.SuiteDefinition{}}
+	f := &reader{text: newText(source, root), folder: folder, valid: valid, found: map[string]assay.SuiteDefinition{}}
 	err = definition.Mapping(root, "assay.yaml", definition.Fields{
-		"suites":    func(n *yaml.Node) error { return f.suites(root, n) },
+		"suites":    func(n *yaml.Node) error { return f.suites(sectionKey(root, n), n) },
 		"schedules": func(n *yaml.Node) error { f.waiting = n; return nil }, // they may stand before what they start
 	}, elsewhereInFile)
 	if err == nil && f.waiting != nil {
-		err = f.schedules(root, f.waiting)
+		err = f.schedules(sectionKey(root, f.waiting), f.waiting)
 	}
 	if err == nil && len(f.suiteList)+len(f.scheduleList) == 0 {
 		err = definition.At(root, "the file holds neither suites nor schedules").WithHint("%s", form.Begin)
@@ -77,7 +78,12 @@ func (f *reader) absolute(path string) string {
 	return filepath.Join(f.folder, path)
 }
 
-func (f *reader) suites(root, n *yaml.Node) error {
+// sectionKey is the key of a section of the file.
+func sectionKey(root, section *yaml.Node) *yaml.Node {
+	return root.Content[slices.Index(root.Content, section)-1]
+}
+
+func (f *reader) suites(section, n *yaml.Node) error {
 	return definition.Named(n, "suites", func(name string, key, value *yaml.Node) error {
 		if err := checkName(key, "suite"); err != nil {
 			return err
@@ -91,7 +97,7 @@ func (f *reader) suites(root, n *yaml.Node) error {
 			return definition.Within(key, err)
 		}
 		f.found[name] = def
-		f.suiteList = append(f.suiteList, assay.Suite{Name: name, Version: version, Def: def, Source: f.text.part(root, n, key, value)})
+		f.suiteList = append(f.suiteList, assay.Suite{Name: name, Version: version, Def: def, Source: f.text.part(section, key, value)})
 		return nil
 	})
 }

@@ -43,12 +43,12 @@ func (v *variables) has(name string) bool {
 // check refuses a variable that two places set: which of them holds would be a guess.
 func (v *variables) check() error {
 	slices.SortStableFunc(v.list, func(a, b variable) int { return cmp.Compare(a.node.Line, b.node.Line) })
-	for i, one := range v.list {
-		for _, before := range v.list[:i] {
-			if before.name == one.name {
-				return definition.At(one.node, "the variable %s is set twice: by %s on line %d and by %s", one.name, before.where, before.node.Line, one.where).WithHint("drop one of them")
-			}
+	first := map[string]variable{}
+	for _, one := range v.list {
+		if before, set := first[one.name]; set {
+			return definition.At(one.node, "the variable %s is set twice: by %s on line %d and by %s", one.name, before.where, before.node.Line, one.where).WithHint("drop one of them")
 		}
+		first[one.name] = one
 	}
 	return nil
 }

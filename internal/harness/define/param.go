@@ -189,10 +189,12 @@ func checkValues(p assay.SuiteParam) error {
 	if p.Values != nil && len(p.Values) == 0 {
 		return bad("values", "values of the parameter %q is empty", p.Name).WithHint("list at least one, or drop it")
 	}
-	for i, v := range p.Values {
-		if v == "" || slices.Contains(p.Values[:i], v) {
+	seen := map[string]bool{"": true}
+	for _, v := range p.Values {
+		if seen[v] {
 			return bad("values", "values of the parameter %q holds %.40q twice, or an empty text", p.Name, v).WithHint("each value stands there once; an empty one means that the parameter is left out")
 		}
+		seen[v] = true
 	}
 	return nil
 }

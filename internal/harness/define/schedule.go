@@ -25,7 +25,7 @@ var elsewhereInSchedule = map[string]string{
 	"completed": "a schedule has no end; delete it",
 }
 
-func (f *reader) schedules(root, n *yaml.Node) error {
+func (f *reader) schedules(section, n *yaml.Node) error {
 	return definition.Named(n, "schedules", func(name string, key, value *yaml.Node) error {
 		if err := checkName(key, "schedule"); err != nil {
 			return err
@@ -34,7 +34,7 @@ func (f *reader) schedules(root, n *yaml.Node) error {
 		if err != nil {
 			return err
 		}
-		f.scheduleList = append(f.scheduleList, assay.Schedule{Name: name, Def: def, Source: f.text.part(root, n, key, value)})
+		f.scheduleList = append(f.scheduleList, assay.Schedule{Name: name, Def: def, Source: f.text.part(section, key, value)})
 		return nil
 	})
 }
