@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -49,6 +48,18 @@ func noteResults(dir string, def assay.SuiteDefinition) error {
 	return nil
 }
 
+// notes are what noteResults stored.
+func notes(dir string) (before map[string]noted, err error) {
+	raw, err := os.ReadFile(filepath.Join(dir, notedFile))
+	if err == nil {
+		err = json.Unmarshal(raw, &before)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("which files are older than the run is not known: %w", err)
+	}
+	return before, nil
+}
+
 // matches lists the files of a pattern below dir, sorted. Its pattern was checked when it was defined.
 func matches(dir, pattern string) []string {
 	if !filepath.IsAbs(pattern) {
@@ -74,13 +85,15 @@ type collected struct {
 // collect reads result files into cases, from the start: who died over it leaves nothing behind.
 func (j *job) collect(ctx context.Context) (*collected, error) {
 	c := &collected{}
-	before := map[string]noted{}
-	raw, err := os.ReadFile(filepath.Join(j.dir(), notedFile))
-	if err == nil {
-		err = json.Unmarshal(raw, &before)
+	if len(j.def().Results) == 0 {
+		return c, nil
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read which result files there were: %w", err)
+	before, err := notes(j.dir())
+	if err != nil {
+		for _, f := range j.def().Results {
+			c.sums = append(c.sums, assay.ResultSum{Path: f.Path, Format: f.Format, Error: err.Error()})
+		}
+		return c, nil
 	}
 	if err := j.d.o.Store.Harnesses().ResetCases(ctx, j.fence); err != nil {
 		return nil, err

@@ -27,7 +27,10 @@ type Options struct {
 }
 
 // Driver drives runs of kind suite. It implements engine.Driver.
-type Driver struct{ o Options }
+type Driver struct {
+	o      Options
+	limits limits
+}
 
 var _ engine.Driver = (*Driver)(nil)
 
@@ -36,7 +39,7 @@ func New(o Options) *Driver {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Driver{o}
+	return &Driver{o: o, limits: defaultLimits()}
 }
 
 // RunDir is the folder of a run below the data folder.

@@ -14,9 +14,16 @@ import (
 
 // finish ends the row of a harness that has ended: its results are read, then its success rule decides.
 func (j *job) finish(ctx context.Context) error {
-	ended, err := shim.ReadExit(j.dir())
-	if err != nil {
+	var ended shim.Ended
+	err := j.try(ctx, "read how a harness ended", func() (err error) {
+		ended, err = shim.ReadExit(j.dir())
 		return err
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return j.lost(ctx, assay.ReasonShimDied, fmt.Sprintf("it has ended, and how cannot be read: %s", err))
 	}
 	if err := j.events(ctx); err != nil {
 		return err
@@ -102,7 +109,11 @@ func (j *job) cancelled(ctx context.Context, what string) error {
 
 // dead ends what the dead shim of this attempt left, and the run with it.
 func (j *job) dead(ctx context.Context) error {
-	left, err := j.sweep(ctx)
+	var left []int
+	err := j.try(ctx, "sweep after a dead shim", func() (err error) {
+		left, err = shim.Sweep(j.dir(), j.d.limits.ends)
+		return err
+	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -122,13 +133,16 @@ func (j *job) dead(ctx context.Context) error {
 	return j.lost(ctx, assay.ReasonShimDied, why)
 }
 
-// sweep tries a few times: no memory or no descriptor is no reason to leave processes alone.
-func (j *job) sweep(ctx context.Context) (left []int, err error) {
-	for try := range sweeps {
-		if left, err = shim.Sweep(j.dir(), shimEnds); err == nil {
-			return left, nil
+// tries is how often something in the folder is tried: no memory or no descriptor passes by, a broken disk
+// does not.
+const tries = 3
+
+func (j *job) try(ctx context.Context, what string, f func() error) (err error) {
+	for i := range tries {
+		if err = f(); err == nil {
+			return nil
 		}
-		j.d.o.Log.Warn("sweep after a dead shim", "run", j.run.ID.String(), "try", try+1, "error", err)
+		j.d.o.Log.Warn(what, "run", j.run.ID.String(), "try", i+1, "error", err)
 		t := time.NewTimer(controlEvery)
 		select {
 		case <-ctx.Done():
@@ -136,10 +150,8 @@ func (j *job) sweep(ctx context.Context) (left []int, err error) {
 		}
 		t.Stop()
 	}
-	return left, err
+	return err
 }
-
-const sweeps = 3
 
 // lost ends a run whose harness is gone without having ended by itself, or has it started again while the
 // suite allows it.

@@ -17,7 +17,7 @@ func (j *job) follow(ctx context.Context) error {
 	if j.heard.IsZero() {
 		j.heard = time.Now()
 	}
-	if silent := time.Since(j.heard); silent > stuckLimit || j.control.Cancel && silent > 2*silence+j.def().Grace.Duration() {
+	if silent := time.Since(j.heard); silent > j.d.limits.stuck || j.control.Cancel && silent > 2*j.d.limits.silence+j.def().Grace.Duration() {
 		j.heard = time.Time{}
 		return j.kill(fmt.Sprintf("it was silent for %s", silent.Round(time.Second)))
 	}
@@ -29,7 +29,7 @@ func (j *job) follow(ctx context.Context) error {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		hear(conn, statuses, done)
+		hear(conn, j.d.limits.silence, statuses, done)
 	}()
 	defer func() {
 		conn.Close()
@@ -77,7 +77,7 @@ func (j *job) rest(ctx context.Context) error {
 }
 
 // hear passes on what a shim says; it closes statuses when the shim is gone or silent.
-func hear(conn *shim.Conn, statuses chan<- shim.Status, done <-chan struct{}) {
+func hear(conn *shim.Conn, silence time.Duration, statuses chan<- shim.Status, done <-chan struct{}) {
 	defer close(statuses)
 	for {
 		s, err := conn.Next(time.Now().Add(silence))

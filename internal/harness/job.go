@@ -12,16 +12,24 @@ import (
 	"assay/internal/store"
 )
 
-// How often things are looked at, and how long is waited.
+// How often things are looked at.
 const (
 	startingEvery = 5 * time.Millisecond   // a shim that has not said yet how its launch went
 	controlEvery  = 250 * time.Millisecond // what people ask
 	factsEvery    = time.Second            // stored without any change: the heartbeat
-	startLimit    = 30 * time.Second       // for a shim to say how its launch went
-	silence       = 10 * time.Second       // of a shim, which speaks once a second: it is looked at again
-	stuckLimit    = 2 * time.Minute        // of silence: the shim does not do its work
-	shimEnds      = 10 * time.Second       // for a shim to end what does not want to end
 )
+
+// limits are how long is waited for shims.
+type limits struct {
+	start   time.Duration // to say how its launch went
+	silence time.Duration // it speaks once a second: then it is called again
+	stuck   time.Duration // of silence: it does not do its work, and is ended
+	ends    time.Duration // to end what does not want to end
+}
+
+func defaultLimits() limits {
+	return limits{start: 30 * time.Second, silence: 10 * time.Second, stuck: 2 * time.Minute, ends: 10 * time.Second}
+}
 
 // job is one run while this process drives it.
 type job struct {
@@ -90,7 +98,7 @@ func (j *job) step(ctx context.Context, standing shim.Standing) (done bool, err 
 // server comes for the orphan grace. done is false when the folder can be read again.
 func (j *job) unreachable(ctx context.Context, why string) (done bool, err error) {
 	j.d.o.Log.Warn("reach harness", "run", j.run.ID.String(), "why", why)
-	alone := j.def().OrphanGrace.Duration() + j.def().Grace.Duration() + shimEnds
+	alone := j.def().OrphanGrace.Duration() + j.def().Grace.Duration() + j.d.limits.ends
 	limit := time.NewTimer(alone)
 	defer limit.Stop()
 	sentence := fmt.Sprintf("%s: if it lives, it is ended at the latest %s after its server was", why, alone)
@@ -123,7 +131,7 @@ func (j *job) starting(ctx context.Context) error {
 	}
 	tick := time.NewTicker(startingEvery)
 	defer tick.Stop()
-	limit := time.NewTimer(startLimit)
+	limit := time.NewTimer(j.d.limits.start)
 	defer limit.Stop()
 	for {
 		if s, err := shim.Look(j.dir()); err != nil || s != shim.Starting {
@@ -133,7 +141,7 @@ func (j *job) starting(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-limit.C:
-			return j.kill(fmt.Sprintf("it did not start its harness within %s", startLimit))
+			return j.kill(fmt.Sprintf("it did not start its harness within %s", j.d.limits.start))
 		case <-tick.C:
 			if err := j.keep(ctx); err != nil {
 				return err
@@ -145,7 +153,7 @@ func (j *job) starting(ctx context.Context) error {
 // kill ends a shim that does not do its work, with its harness: drive then finds it dead.
 func (j *job) kill(why string) error {
 	j.d.o.Log.Warn("kill shim", "run", j.run.ID.String(), "why", why)
-	left, err := shim.Kill(j.dir(), shimEnds)
+	left, err := shim.Kill(j.dir(), j.d.limits.ends)
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("kill the shim: the kernel does not let go of processes %v", left)
 	}

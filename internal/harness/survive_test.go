@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"assay/internal/assay"
-	"assay/internal/engine"
 	"assay/internal/harness/shim"
 	"assay/internal/process"
 	"assay/internal/store"
@@ -65,7 +64,7 @@ func TestOwnersThatAreKilledOneAfterTheOther(t *testing.T) {
 	for i := range 8 {
 		kill := w.owned()
 		epoch := int64(i + 1)
-		if !within(15*time.Second, func() bool { r, _ := w.get(run.ID); return r.Epoch >= epoch }) {
+		if !within(15*time.Second, func() bool { r, _ := w.get(run.ID); return r.Epoch >= epoch || r.State.Terminal() }) {
 			t.Fatal("it was not taken up")
 		}
 		<-time.After(time.Duration(i*i) * time.Millisecond) // sooner and later after the takeover
@@ -347,11 +346,13 @@ func TestARunWhoseFolderIsGone(t *testing.T) {
 	stop := w.drive()
 	w.until(run.ID, func(r assay.Run, f assay.SuiteFacts) bool { return r.Phase == assay.PhaseExecuting && f.PID != 0 })
 	stop()
-	// The shim ends the harness by itself; what it then writes is looked for in vain.
-	if err := os.Rename(RunDir(w.dir, run.ID), RunDir(w.dir, run.ID)+".away"); err != nil {
+	folder := RunDir(w.dir, run.ID)
+	if err := os.Rename(folder, folder+".away"); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { os.Rename(folder+".away", folder) }) // the shim tries for a while to leave its exit.json
 	d := New(Options{Store: w.store, Dir: w.dir, Self: self(), LookupEnv: os.LookupEnv, Now: now, Where: "there"})
+	d.limits.ends = 500 * time.Millisecond
 	taken, err := w.store.Runs().TakeUp(t.Context(), run.ID, 1, false, now())
 	if err != nil {
 		t.Fatal(err)
@@ -368,4 +369,46 @@ func TestARunWhoseFolderIsGone(t *testing.T) {
 	}
 }
 
-var _ engine.Driver = (*Driver)(nil)
+// A shim that is stopped answers nobody: after a cancel it is not waited for without end.
+func TestACancelWhoseShimIsStuck(t *testing.T) {
+	w := newWorld(t, script("echo $$ > numbers; echo before; read x < gate"))
+	w.gate("gate")
+	run := w.start()
+	w.drive()
+	w.said(run.ID, "before\n")
+	w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return f.PID != 0 })
+	if err := syscall.Kill(w.shimOf(run.ID, 1), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.engine.Cancel(t.Context(), run.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	w.ended(run.ID, assay.RunCancelled, assay.ReasonAsked)
+	if n := w.numbers("numbers"); len(n) != 1 || alive(n[0]) {
+		t.Errorf("%v", n)
+	}
+}
+
+// The shim holds the time limit, with a server or without one.
+func TestATimeLimitWithoutAServer(t *testing.T) {
+	def := assay.SuiteDefinition{Command: []string{self(), "stubborn", "numbers"}, TimeLimit: assay.Seconds(time.Second)}
+	w := newWorld(t, def)
+	run := w.start()
+	kill := w.owned()
+	w.said(run.ID, "here\nhere\n")
+	kill()
+	dir := attemptDir(w.dir, run.ID, 1)
+	if !within(15*time.Second, func() bool { s, _ := shim.Look(dir); return s == shim.Finished }) {
+		t.Fatal("its limit did not end it")
+	}
+	for _, pid := range w.numbers("numbers") {
+		if alive(pid) {
+			t.Errorf("process %d lives", pid)
+		}
+	}
+	w.drive()
+	_, facts := w.ended(run.ID, assay.RunFailed, assay.ReasonTimeLimit)
+	if !facts.Exit.Killed || facts.Exit.At.Sub(*facts.LaunchedAt) > def.TimeLimit.Duration()+300*time.Millisecond+2*time.Second {
+		t.Errorf("%+v launched %s", facts.Exit, facts.LaunchedAt)
+	}
+}

@@ -94,9 +94,14 @@ func dispatching(s store.Store, dir string, change func(*Options)) local.Options
 	if change != nil {
 		change(&o)
 	}
-	return local.Options{Store: o.Store, Drivers: map[assay.RunKind]engine.Driver{assay.RunSuite: New(o)}, Now: now,
+	d := New(o)
+	d.limits = quick
+	return local.Options{Store: o.Store, Drivers: map[assay.RunKind]engine.Driver{assay.RunSuite: d}, Now: now,
 		Poll: 5 * time.Millisecond, ErrorPause: 20 * time.Millisecond}
 }
+
+// quick are limits that a test can wait for, on a busy machine too.
+var quick = limits{start: 30 * time.Second, silence: 1500 * time.Millisecond, stuck: time.Minute, ends: 10 * time.Second}
 
 // world is a data folder with one suite.
 type world struct {
