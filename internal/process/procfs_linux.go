@@ -70,6 +70,7 @@ func reap(pid int) bool {
 // stat is what /proc/PID/stat tells of a process.
 type stat struct {
 	dead   bool // a zombie
+	bare   bool // without an environment for now: between two programs, or ending. Also where we may not know
 	parent int
 	group  int
 	start  uint64
@@ -88,9 +89,13 @@ const (
 	statState   = 3 - 3
 	statParent  = 4 - 3
 	statGroup   = 5 - 3
+	statFlags   = 9 - 3
 	statThreads = 20 - 3
 	statStart   = 22 - 3
+	statEnvEnd  = 51 - 3
 )
+
+const kernelThread = 0x200000 // PF_KTHREAD
 
 func parseStat(raw []byte) (s stat, err error) {
 	// The name in brackets may hold anything; what follows its last bracket is plain.
@@ -101,22 +106,25 @@ func parseStat(raw []byte) (s stat, err error) {
 	threads, _ := strconv.Atoi(string(fields[statThreads]))
 	// The state is that of the first thread: a zombie with others behind it runs still.
 	s.dead = fields[statState][0] == 'X' || fields[statState][0] == 'Z' && threads <= 1
+	flags, _ := strconv.ParseUint(string(fields[statFlags]), 10, 64)
+	s.bare = len(fields) > statEnvEnd && string(fields[statEnvEnd]) == "0" && flags&kernelThread == 0
 	s.parent, _ = strconv.Atoi(string(fields[statParent]))
 	s.group, _ = strconv.Atoi(string(fields[statGroup]))
 	s.start, err = strconv.ParseUint(string(fields[statStart]), 10, 64)
 	return s, err
 }
 
-// marked says whether a process was started with mark in its environment.
-func marked(pid int, mark string) bool {
+// marked says whether a process was started with mark in its environment. An error says that the
+// environment cannot be read by us.
+func marked(pid int, mark string) (bool, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
-		return false
+		return false, err
 	}
 	for entry := range bytes.SplitSeq(raw, []byte{0}) {
 		if string(entry) == mark {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }

@@ -24,14 +24,18 @@ func (r Remains) End(limit time.Duration) (left []int) {
 	if r.past() {
 		return nil
 	}
+	empty := 0
 	for wait := time.Millisecond; ; wait = min(2*wait, longestLook) {
 		c.kill()
 		left = r.kill(0)
-		if len(left) == 0 {
+		// Twice: one may have been started by one that ended, both behind the back of a single look.
+		if empty++; len(left) > 0 {
+			empty = 0
+		} else if empty == 2 {
 			c.remove()
 			return nil
 		}
-		if time.Now().After(deadline) {
+		if len(left) > 0 && time.Now().After(deadline) {
 			return compact(left)
 		}
 		time.Sleep(wait)
@@ -52,14 +56,15 @@ func (r Remains) Alive() (pids []int) {
 	}
 	in := cgroupAt(r.Cgroup).processes()
 	for _, pid := range processes() {
-		if r.holds(pid, in) {
+		if r.look(pid, in) == ours {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
 }
 
-// kill signals every living process of the tree but the one given, and lists them.
+// kill signals every living process of the tree but the one given, and lists them, with those that cannot
+// be told from others yet.
 func (r Remains) kill(but int) (found []int) {
 	in := cgroupAt(r.Cgroup).processes()
 	for _, pid := range processes() {
@@ -73,8 +78,8 @@ func (r Remains) kill(but int) (found []int) {
 // killOne kills pid if it is of the tree. The check comes after the descriptor was opened: a descriptor
 // means one process for ever, so a number that is reused meanwhile cannot be hit.
 func (r Remains) killOne(pid int, in []int) bool {
-	if !r.holds(pid, in) {
-		return false
+	if seen := r.look(pid, in); seen != ours {
+		return seen == unknown
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
@@ -84,27 +89,42 @@ func (r Remains) killOne(pid int, in []int) bool {
 		return true // a kernel before 5.3: it is said to be left, and never signalled by its number
 	}
 	defer unix.Close(fd)
-	if !r.holds(pid, cgroupAt(r.Cgroup).processes()) {
-		return false
+	seen := r.look(pid, cgroupAt(r.Cgroup).processes())
+	if seen == ours {
+		unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 	}
-	unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
-	return true
+	return seen != notOurs
 }
 
-// holds says whether a living process is proven to be of the tree.
-func (r Remains) holds(pid int, in []int) bool {
+// belonging is what a look at a process tells.
+type belonging int
+
+const (
+	notOurs belonging = iota // or dead
+	ours
+	unknown // it is just being started, or just ending
+)
+
+// look says whether a living process is proven to be of the tree.
+func (r Remains) look(pid int, in []int) belonging {
 	s, err := readStat(pid)
-	if err != nil || s.dead {
-		return false
+	switch {
+	case err != nil || s.dead:
+		return notOurs
+	case slices.Contains(in, pid):
+		return ours
+	case s.start < r.Leader.Start:
+		return notOurs // older than the leader, so none of its descendants
+	case r.Leader.PID != 0 && s.group == r.Leader.PID && r.Leader.Is(r.Leader.PID):
+		return ours
+	case r.Mark == "":
+		return notOurs
 	}
-	if slices.Contains(in, pid) {
-		return true
+	switch has, err := marked(pid, r.Mark); {
+	case has:
+		return ours
+	case s.bare && (err == nil || errors.Is(err, unix.ESRCH)):
+		return unknown
 	}
-	if s.start < r.Leader.Start {
-		return false // older than the leader, so none of its descendants
-	}
-	if r.Leader.PID != 0 && s.group == r.Leader.PID && r.Leader.Is(r.Leader.PID) {
-		return true
-	}
-	return r.Mark != "" && marked(pid, r.Mark)
+	return notOurs
 }

@@ -133,8 +133,8 @@ func keep() {
 			<-t.Exited()
 			k.Alone = t.Alone()
 		case "term leavers":
-			t.SignalLeavers(syscall.SIGTERM)
 			for !t.Alone() {
+				t.SignalLeavers(syscall.SIGTERM)
 				time.Sleep(time.Millisecond)
 			}
 			k.Alone = true

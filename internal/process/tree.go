@@ -38,6 +38,7 @@ type Tree struct {
 
 	mu     sync.Mutex // no signal goes out while the leader is reaped, nor after
 	reaped bool
+	told   []Identity // leavers that were signalled
 }
 
 // ExitFacts is how a leader ended: its exit code, or -1 and the signal that ended it.

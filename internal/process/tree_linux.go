@@ -1,6 +1,7 @@
 package process
 
 import (
+	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -55,19 +56,23 @@ func (t *Tree) Alone() bool {
 	return len(t.adopted()) == 0 && len(t.cgroup.processes()) == 0
 }
 
-// SignalLeavers signals the descendants that left the group and were handed to this subreaper, each with
-// the group that it leads. They cannot be somebody else: they are not reaped.
+// SignalLeavers signals the descendants that left the group and were handed to this subreaper, each once
+// and with the group that it leads: call it again for those that come later. They cannot be somebody else:
+// they are not reaped.
 func (t *Tree) SignalLeavers(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, pid := range t.adopted() {
-		switch s, err := readStat(pid); {
-		case err != nil || s.group == t.cmd.Process.Pid:
-		case s.group == pid:
-			syscall.Kill(-pid, sig)
-		default:
-			syscall.Kill(pid, sig)
+		s, err := readStat(pid)
+		it := Identity{PID: pid, Start: s.start}
+		if err != nil || s.group == t.cmd.Process.Pid || slices.Contains(t.told, it) {
+			continue
 		}
+		t.told = append(t.told, it)
+		if s.group == pid {
+			pid = -pid
+		}
+		syscall.Kill(pid, sig)
 	}
 }
 

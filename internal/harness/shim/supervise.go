@@ -97,7 +97,7 @@ func (s *shim) wait() (cause assay.ExitCause, killed bool) {
 	}
 }
 
-// stop tells the group to end and gives it its grace. Who left the group is told when its parent is gone.
+// stop tells the group to end and gives it its grace. Who left the group is told once its parent is gone.
 func (s *shim) stop(cause assay.ExitCause, why string) (_ assay.ExitCause, killed bool) {
 	if why == "" {
 		why = string(cause)
@@ -114,7 +114,6 @@ func (s *shim) stop(cause assay.ExitCause, why string) (_ assay.ExitCause, kille
 	defer grace.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	exited := s.tree.Exited()
 	for {
 		select {
 		case <-grace.C:
@@ -123,13 +122,11 @@ func (s *shim) stop(cause assay.ExitCause, why string) (_ assay.ExitCause, kille
 		case <-s.hurry:
 			s.log.Mark("killed without waiting")
 			return cause, true
-		case <-exited:
-			exited = nil
-			s.tree.SignalLeavers(syscall.SIGTERM)
 		case <-look.C:
 			if s.tree.Alone() {
 				return cause, false
 			}
+			s.tree.SignalLeavers(syscall.SIGTERM)
 		}
 	}
 }
