@@ -20,14 +20,17 @@ import (
 // app is one call of the program: its streams, its flags and what must be closed at its end.
 type app struct {
 	globals
-	ctx  context.Context // ends at the first Ctrl-C
-	in   io.Reader
-	out  io.Writer
-	err  io.Writer
-	door *door // open for as long as the command runs
-	verb string
+	ctx context.Context // ends at the first Ctrl-C
 
-	followed atomic.Int64 // the run that the command follows, or 0
+	stopCatching func() // leaves signals to whoever asks for them
+	in           io.Reader
+	out          io.Writer
+	err          io.Writer
+	door         *door // open for as long as the command runs
+	verb         string
+
+	followed  atomic.Int64 // the run that the command follows, or 0
+	harnessed atomic.Bool  // it is a harness that the first Ctrl-C cancels
 }
 
 // main runs one command and returns the exit status.
@@ -40,7 +43,8 @@ func (a *app) main(args []string) int {
 		err = ctx.Run(a)
 		err = a.leave(a.stopped(err))
 	}
-	if err != nil {
+	var command wrapped
+	if err != nil && !errors.As(err, &command) { // a wrapped command has said itself what there is to say
 		a.printError(err)
 	}
 	return exitStatus(err)

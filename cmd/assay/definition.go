@@ -25,3 +25,24 @@ func readDefinition(a *app, name string) (api.JudgeSource, error) {
 	folder, err := filepath.Abs(filepath.Dir(name))
 	return api.JudgeSource{Source: string(raw), Folder: folder}, err
 }
+
+// readDefinitions reads files of suites and schedules; errors of what they say name the file as it was given.
+func readDefinitions(a *app, names []string) ([]api.DefinitionFile, error) {
+	files := make([]api.DefinitionFile, len(names))
+	for i, name := range names {
+		at := name
+		if name == "-" {
+			at = "stdin.yaml" // it lies nowhere: folders begin here
+		}
+		abs, err := filepath.Abs(at)
+		if err != nil {
+			return nil, assay.Errorf(assay.CodeInternal, "find %s: %w", name, err)
+		}
+		source, err := readDefinition(a, name)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = api.DefinitionFile{Source: source.Source, File: abs}
+	}
+	return files, nil
+}

@@ -53,6 +53,9 @@ func (a *app) open(cfg node.Config) (*door, error) {
 func (d *door) connect(ctx context.Context, cfg node.Config) error {
 	a := d.app
 	cfg.Dir, cfg.Database, cfg.Command, cfg.Version = a.dir(), a.Database, a.verb, version()
+	if len(cfg.Capabilities) == 0 {
+		cfg.Capabilities = strings.FieldsFunc(os.Getenv("ASSAY_CAPABILITIES"), func(r rune) bool { return r == ',' || r == ' ' })
+	}
 	cfg.Say = func(s string) { a.say("%s", s) }
 	quiet := cfg.Log == nil
 	if quiet {

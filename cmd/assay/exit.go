@@ -24,6 +24,10 @@ func exitStatus(err error) int {
 	if err == nil {
 		return exitDone
 	}
+	var command wrapped
+	if errors.As(err, &command) {
+		return int(command)
+	}
 	if errors.Is(err, errUsage) {
 		return exitUsage
 	}

@@ -32,7 +32,7 @@ func (a *app) follow(d *door, id assay.RunID, show viewer) (api.RunView, error) 
 	})
 	if err != nil && a.ctx.Err() != nil {
 		show.end()
-		return v, a.interrupted(d, id)
+		return v, a.interrupted(d, id, v.Suite != nil)
 	}
 	return v, err
 }
@@ -53,6 +53,9 @@ func settled(v api.RunView) bool {
 func outcome(v api.RunView) error {
 	e := func(format string, args ...any) *assay.Error {
 		return assay.Errorf(assay.CodeInternal, format, args...).With("run", v.ID.String()).With("state", string(v.State)).With("reason", string(v.Reason))
+	}
+	if v.Suite != nil && v.State != assay.RunCompleted {
+		return harnessOutcome(e, v)
 	}
 	switch v.State {
 	case assay.RunCompleted:
@@ -102,9 +105,16 @@ func because(v api.RunView) string {
 }
 
 // interrupted stops gracefully after Ctrl-C and says how to go on.
-func (a *app) interrupted(d *door, id assay.RunID) error {
+func (a *app) interrupted(d *door, id assay.RunID, harness bool) error {
 	stopped := func(format string, args ...any) *assay.Error {
 		return assay.Errorf(assay.CodeUnavailable, format, args...).With("run", id.String())
+	}
+	if n := d.node(); n != nil && n.Identity().Drives && harness {
+		if err := d.link.Close(a.patience()); err != nil {
+			return err
+		}
+		return stopped("stopped watching %s; its harness goes on, and is ended when no process watches it for its orphan grace", id).
+			WithHint("`assay watch %s`, or `assay serve`, goes on with it, `assay cancel %s` stops it", id, id)
 	}
 	if n := d.node(); n != nil && n.Identity().Drives {
 		a.say("stops: calls in flight may finish; Ctrl-C again ends at once")

@@ -23,10 +23,15 @@ type grammar struct {
 	Models   modelsCmd   `cmd:"" group:"judges" help:"List models, set their prices and limits."`
 	Provider providerCmd `cmd:"" group:"judges" help:"List providers, check that one works."`
 
+	Suite    suiteCmd    `cmd:"" group:"suites" help:"Apply, list, show and run suites: your own harnesses."`
+	Logs     logsCmd     `cmd:"" group:"suites" help:"Print a harness's output, follow it, search it."`
+	Schedule scheduleCmd `cmd:"" group:"suites" help:"Start suites and grade runs by the clock."`
+	Wrap     wrapCmd     `cmd:"" group:"suites" help:"Run a command here and report it as a run, for instance in CI."`
+
 	Plan     planCmd     `cmd:"" group:"runs" help:"Say what a grade run would do. Writes nothing."`
 	Grade    gradeCmd    `cmd:"" group:"runs" help:"Sample sessions and grade them."`
 	Watch    watchCmd    `cmd:"" group:"runs" help:"Follow a run to its end, and take it up if nobody drives it."`
-	Runs     runsCmd     `cmd:"" group:"runs" help:"List runs, show one, its items and errors, change its concurrency and budget."`
+	Runs     runsCmd     `cmd:"" group:"runs" help:"List runs, show one, its items, cases and errors, change its concurrency and budget."`
 	Cancel   cancelCmd   `cmd:"" group:"runs" help:"Stop a run: no new call starts."`
 	Pause    pauseCmd    `cmd:"" group:"runs" help:"Pause a run once its calls in flight have ended."`
 	Resume   resumeCmd   `cmd:"" group:"runs" help:"Go on with a paused run and follow it."`
@@ -52,7 +57,7 @@ type globals struct {
 	JSON     bool   `name:"json" group:"global" help:"Print JSON: an object, or one object a line for lists. Errors too."`
 }
 
-const about = `Assay grades recorded sessions of AI agents, grades them again when the judge changes, and never pays twice for the same answer.
+const about = `Assay grades recorded sessions of AI agents, grades them again when the judge changes, and never pays twice for the same answer. It also runs evaluation harnesses.
 
 Start with "assay demo", or with your own sessions:
 
@@ -60,7 +65,7 @@ Start with "assay demo", or with your own sessions:
     assay grade --judge resolved
     assay report last
 
-Exit status: 0 done, 1 error, 2 usage, 3 gate failed, 4 inconclusive, 5 conflict, 6 input rejected.`
+Exit status: 0 done, 1 error, 2 usage, 3 gate failed, 4 inconclusive, 5 conflict, 6 input rejected; wrap passes its command's.`
 
 // parse reads the command line. done means that help was printed and nothing is left to do.
 func (a *app) parse(args []string, g *grammar) (ctx *kong.Context, done bool, err error) {
@@ -100,6 +105,7 @@ func newParser(g *grammar, out, err io.Writer, exit func(int)) (*kong.Kong, erro
 		kong.ConfigureHelp(kong.HelpOptions{NoExpandSubcommands: true, WrapUpperBound: 100, FlagsLast: true}),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "sessions", Title: "Sessions"}, {Key: "judges", Title: "Judges"},
+			{Key: "suites", Title: "Suites"},
 			{Key: "runs", Title: "Runs"}, {Key: "house", Title: "The house"},
 			{Key: "frame", Title: "Which sessions:"}, {Key: "sample", Title: "How they are graded:"},
 			{Key: "global", Title: "Flags of every command:"},

@@ -70,8 +70,12 @@ func (b *bar) see(v api.RunView) {
 	b.mu.Lock()
 	b.last = v
 	b.mu.Unlock()
-	b.bar.SetTotal(max(v.Counts.Total, 1), false)
-	b.bar.SetCurrent(v.Counts.Total - v.Counts.Pending)
+	total, done := max(v.Counts.Total, 1), v.Counts.Total-v.Counts.Pending
+	if v.Suite != nil {
+		total, done = harnessBar(v)
+	}
+	b.bar.SetTotal(total, false)
+	b.bar.SetCurrent(done)
 }
 
 func (b *bar) text() string {
@@ -103,6 +107,9 @@ func phase(v api.RunView) string {
 
 // progressText is one line about a run under way.
 func progressText(v api.RunView) string {
+	if v.Suite != nil {
+		return harnessProgress(v)
+	}
 	parts := []string{phase(v)}
 	c := v.Counts
 	if c.Total > 0 {

@@ -15,6 +15,10 @@ import (
 
 // printRun prints everything about one run.
 func (a *app) printRun(v api.RunView) error {
+	if v.Suite != nil {
+		a.printHarness(v)
+		return nil
+	}
 	a.printHead(v)
 	a.print("judges      %s\n", judgeVersions(v.Spec.Judges))
 	a.print("frame       %s\n", frameText(v.Spec.Frame))
@@ -67,6 +71,10 @@ func (a *app) printEnd(v api.RunView) error {
 	if a.JSON {
 		return a.printJSON(v)
 	}
+	if v.Suite != nil {
+		a.printHarnessEnd(v)
+		return nil
+	}
 	a.printHead(v)
 	if v.State == assay.RunCompleted && v.Counts.Total > 0 {
 		a.print("`assay report %s` shows rates, `assay verdicts %s` every verdict\n", v.ID.String(), v.ID.String())
@@ -76,17 +84,11 @@ func (a *app) printEnd(v api.RunView) error {
 
 // printHead prints state, counts and spend.
 func (a *app) printHead(v api.RunView) {
-	a.print("%s %s", v.ID.String(), phase(v))
-	if v.Partial {
-		a.print(" (partial)")
+	a.print("%s\n", headText(v))
+	if v.Suite != nil {
+		return
 	}
-	if why := strings.TrimPrefix(because(v), phase(v)+": "); why != "" {
-		a.print(": %s", why)
-	}
-	if v.StartedAt != nil && v.EndedAt != nil {
-		a.print(" (%s)", span(v.EndedAt.Sub(*v.StartedAt)))
-	}
-	a.print("\nitems       %s\n", countsText(v.Counts))
+	a.print("items       %s\n", countsText(v.Counts))
 	if len(v.Counts.ByClass) > 0 {
 		a.print("errors      %s\n            `assay runs errors %s` shows each\n", classesText(v.Counts.ByClass), v.ID.String())
 	}
@@ -102,6 +104,21 @@ func (a *app) printHead(v api.RunView) {
 		a.print("; %d late", v.Spend.Late)
 	}
 	a.print("\n")
+}
+
+// headText is a run's state and why.
+func headText(v api.RunView) string {
+	text := v.ID.String() + " " + phase(v)
+	if v.Partial {
+		text += " (partial)"
+	}
+	if why := strings.TrimPrefix(because(v), phase(v)+": "); why != "" {
+		text += ": " + why
+	}
+	if v.StartedAt != nil && v.EndedAt != nil {
+		text += " (" + span(v.EndedAt.Sub(*v.StartedAt)) + ")"
+	}
+	return text
 }
 
 func countsText(c assay.Counts) string {
@@ -151,6 +168,9 @@ func frameText(f assay.Frame) string {
 	}
 	if f.To != nil {
 		parts = append(parts, "to "+f.To.Format(time.RFC3339))
+	}
+	if f.Since != nil && !f.Since.IsZero() {
+		parts = append(parts, "eligible since "+f.Since.Format(time.RFC3339))
 	}
 	if f.Set != "" {
 		parts = append(parts, "set "+f.Set)

@@ -18,6 +18,7 @@ type runsCmd struct {
 	Show   runsShowCmd   `cmd:"" help:"Show one run: state, counts, spend, sample."`
 	Item   runsItemCmd   `cmd:"" help:"Show every call that was made for an item: class, cost, prompt, raw answer."`
 	Errors runsErrorsCmd `cmd:"" help:"Show what has no verdict, with the errors and the raw answers."`
+	Cases  runsCasesCmd  `cmd:"" help:"List what the result files of a suite's run held."`
 	Set    runsSetCmd    `cmd:"" help:"Change a run while it runs."`
 }
 
@@ -39,7 +40,7 @@ func (c *runsListCmd) Run(a *app) error {
 	for _, s := range c.State {
 		q.States = append(q.States, assay.RunState(s))
 	}
-	t := newTable(a.out, "RUN", "KIND", "STATE", "DONE", "GRADED", "ERRORS", "JUDGES", "CREATED", "WHY")
+	t := newTable(a.out, "RUN", "KIND", "STATE", "DONE", "GRADED", "ERRORS", "WHAT", "CREATED", "WHY")
 	more, err := each(a.ctx, c.Limit,
 		func(ctx context.Context, p store.Page) (api.Page[api.RunRow], error) { return d.Runs(ctx, q, p) },
 		func(r api.RunRow) error {
@@ -47,14 +48,33 @@ func (c *runsListCmd) Run(a *app) error {
 				return a.printLine(r)
 			}
 			n := r.Counts
-			t.row(r.ID.String(), string(r.Kind), phase(api.RunView{RunRow: r}), fmt.Sprintf("%s/%s", humanize.Comma(n.Total-n.Pending), humanize.Comma(n.Total)),
-				humanize.Comma(n.Graded), humanize.Comma(n.Errored+n.Ungradable), judgesCell(judgeNames(r.Spec.Judges)), moment(&r.CreatedAt, time.UTC), short(because(api.RunView{RunRow: r}), 60))
+			t.row(r.ID.String(), string(r.Kind), phase(api.RunView{RunRow: r}), doneCell(r),
+				humanize.Comma(n.Graded), humanize.Comma(n.Errored+n.Ungradable), whatCell(r.Run), moment(&r.CreatedAt, time.UTC), short(because(api.RunView{RunRow: r}), 60))
 			return nil
 		})
 	if err != nil || a.JSON {
 		return err
 	}
 	return a.endTable(t, more)
+}
+
+// whatCell names a run's suite, or its judges.
+func whatCell(r assay.Run) string {
+	if r.Suite != nil {
+		return short(r.Suite.Suite, judgesWidth)
+	}
+	return judgesCell(judgeNames(r.Spec.Judges))
+}
+
+// doneCell is how far a run is: a harness says it itself, and has no items before its end.
+func doneCell(r api.RunRow) string {
+	if h := r.Harness; h != nil && r.Counts.Total == 0 {
+		if h.Progress == nil {
+			return "-"
+		}
+		return farText(*h.Progress)
+	}
+	return fmt.Sprintf("%s/%s", humanize.Comma(r.Counts.Total-r.Counts.Pending), humanize.Comma(r.Counts.Total))
 }
 
 func judgeNames(judges []assay.RunJudge) []string {

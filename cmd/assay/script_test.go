@@ -21,7 +21,7 @@ import (
 // run real processes.
 func TestMain(m *testing.M) {
 	testscript.Main(pgtest.Stopping(m), map[string]func(){
-		"assay": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"assay": main,
 	})
 }
 

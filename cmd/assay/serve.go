@@ -13,7 +13,8 @@ type serveCmd struct {
 	Listen        string   `default:"127.0.0.1:7171" placeholder:"ADDR" help:"Address of the page and the API. Default 127.0.0.1:7171; port 0 takes a free one."`
 	TokenFile     string   `type:"path" placeholder:"FILE" help:"File that holds the token that clients must send. $ASSAY_TOKEN does the same. Needed beyond loopback."`
 	Host          []string `placeholder:"NAME" help:"Name by which browsers may address this server, besides its address. May be repeated."`
-	AllowCommands bool     `help:"Take judges that run commands or name files of this machine over TCP too, not only over the socket."`
+	Capability    []string `placeholder:"NAME" help:"What this machine has, for suites that need it, e.g. gpu. $ASSAY_CAPABILITIES does the same for every command. May be repeated."`
+	AllowCommands bool     `help:"Take suites, and judges that run commands or name files of this machine over TCP too, not only over the socket."`
 	AddressFile   string   `type:"path" placeholder:"FILE" help:"Write the address there once it answers."`
 }
 
@@ -43,7 +44,7 @@ func (c *serveCmd) Run(a *app) error {
 		return err
 	}
 	defer l.Close()
-	d, err := a.open(node.Config{Drive: true, Serve: true, Log: a.logger(slog.LevelInfo)})
+	d, err := a.open(node.Config{Drive: true, Serve: true, Capabilities: c.Capability, Log: a.logger(slog.LevelInfo)})
 	if err != nil {
 		return err
 	}

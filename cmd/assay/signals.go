@@ -21,6 +21,9 @@ func (a *app) afterForce() string {
 	if id == 0 {
 		return ""
 	}
+	if a.harnessed.Load() {
+		return fmt.Sprintf("; %s goes on being cancelled, and `assay watch %s` follows it", id, id)
+	}
 	return fmt.Sprintf("; what was answered is kept, and `assay watch %s` goes on with it", id)
 }
 
@@ -32,6 +35,7 @@ func (a *app) catchSignals() (stop func()) {
 	a.ctx = ctx
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	a.stopCatching = func() { signal.Stop(signals) }
 	done := make(chan struct{})
 	go func() {
 		var first time.Time

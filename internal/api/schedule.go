@@ -135,16 +135,19 @@ func (s *server) applySchedules(ctx context.Context, in *applySuitesInput) (out 
 	if err != nil {
 		return out, err
 	}
-	defs, err := s.Harnesses.Read(in.Body)
+	defs, err := s.Harnesses.Read(in.Body, false)
 	if err != nil {
 		return out, err
 	}
 	if len(defs.Schedules) == 0 {
 		return out, assay.Errorf(assay.CodeInvalid, "the file defines no schedule").WithHint("docs/SUITES.md shows how one is written")
 	}
-	for _, sched := range defs.Schedules {
+	for i, sched := range defs.Schedules {
 		if err := s.checkSchedule(ctx, p, sched); err != nil {
 			return out, err
+		}
+		if defs.Schedules[i].NextAt, err = s.Harnesses.Next(sched.Def, s.Now()); err != nil {
+			return out, inSchedule(sched, err)
 		}
 	}
 	for _, sched := range defs.Schedules {

@@ -15,9 +15,9 @@ import (
 
 // Harnesses is what the API asks about suites, schedules and the output of their runs.
 type Harnesses interface {
-	// Read reads a file of definitions. Suites are checked here and now: the program is there, the folder
-	// can be read. Schedules are checked, and have their next tick.
-	Read(f DefinitionFile) (Definitions, error)
+	// Read reads a file of definitions. With check its suites are checked here and now too: the program is
+	// there, the folder can be read.
+	Read(f DefinitionFile, check bool) (Definitions, error)
 	// Check says whether a suite takes parameters.
 	Check(s assay.Suite, params map[string]json.RawMessage, source assay.ParamSource) error
 	// Next is a schedule's first tick after a time; nil: never.
@@ -150,7 +150,7 @@ func (s *server) applySuites(ctx context.Context, in *applySuitesInput) (out App
 		return out, assay.Errorf(assay.CodeForbidden, "a suite runs a command, and is not taken over the network").
 			WithHint("apply it on the server's machine, where the data folder is, or start the server with --allow-commands")
 	}
-	defs, err := s.Harnesses.Read(in.Body)
+	defs, err := s.Harnesses.Read(in.Body, true)
 	if err != nil {
 		return out, err
 	}

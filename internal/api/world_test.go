@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,9 +20,11 @@ import (
 	"assay/internal/api"
 	"assay/internal/api/client"
 	"assay/internal/assay"
+	"assay/internal/clock"
 	"assay/internal/engine"
 	"assay/internal/engine/local"
 	"assay/internal/grading"
+	"assay/internal/harness"
 	"assay/internal/ingest"
 	"assay/internal/judge"
 	"assay/internal/report"
@@ -41,6 +44,7 @@ type world struct {
 	socket  *client.Client
 	tcp     *client.Client
 	log     *bytes.Buffer
+	dir     string // data folder
 }
 
 type option func(*api.GuardOptions)
@@ -58,7 +62,7 @@ func newWorld(t testing.TB, options ...option) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{store: st, judge: newScripted(), models: &knownModels{store: st}, log: new(bytes.Buffer)}
+	w := &world{store: st, judge: newScripted(), models: &knownModels{store: st}, log: new(bytes.Buffer), dir: dir}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	grader := grading.New(grading.Options{
 		Store: st, Now: now, Log: log,
@@ -68,11 +72,12 @@ func newWorld(t testing.TB, options ...option) *world {
 		Store: st, Now: now, Log: log, Poll: 20 * time.Millisecond,
 		Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: grader, assay.RunSingle: grader},
 	})
-	w.engine = engine.New(st, grader, nil, dispatcher.Wake, now)
+	w.engine = engine.New(st, grader, harness.Resolver(), dispatcher.Wake, now)
 	started := now()
 	h := api.New(api.Services{
 		Store: st, Engine: w.engine, CompileJudge: compile, Report: report.Build, Now: now, Log: log,
 		Models: w.models, Judging: w.models,
+		Harnesses: suites{dir: dir, tick: clock.New(clock.Options{Store: st, Engine: w.engine, Now: now, Log: log})},
 		Import: func(ctx context.Context, p assay.Project, file io.Reader, o assay.ImportOptions) (store.Import, error) {
 			o.Spool = dir
 			return ingest.Import(ctx, st, p, file, o, now)
@@ -116,6 +121,9 @@ func serve(t testing.TB, network, address string, h http.Handler) (*http.Server,
 		t.Fatal(err)
 	}
 	srv := api.HTTPServer(h)
+	conns := &connections{}
+	srv.ConnState = conns.note
+	tracked.Store(srv, conns)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -250,3 +258,35 @@ func unmarshal(t testing.TB, raw []byte, v any) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// connections are those of one server, so that a test can break them.
+type connections struct {
+	mu   sync.Mutex
+	open map[net.Conn]bool
+}
+
+var tracked sync.Map // *http.Server to *connections
+
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open == nil {
+		c.open = map[net.Conn]bool{}
+	}
+	if state == http.StateClosed || state == http.StateHijacked {
+		delete(c.open, conn)
+		return
+	}
+	c.open[conn] = true
+}
+
+// drop breaks every connection over TCP.
+func (w *world) drop() {
+	found, _ := tracked.Load(w.server)
+	c := found.(*connections)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn := range c.open {
+		_ = conn.Close()
+	}
+}

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"assay/internal/api"
@@ -142,6 +143,9 @@ func (n *Node) drain() {
 // drive runs the dispatcher until ctx ends. A dispatcher that ends by itself is started again as
 // long as the lock is ours.
 func (n *Node) drive(ctx context.Context, own store.Ownership) {
+	var ticking sync.WaitGroup
+	defer ticking.Wait()
+	ticking.Go(func() { n.tick(ctx) })
 	for {
 		d := n.newDispatcher(own)
 		n.dispatcher.Store(d)

@@ -16,6 +16,7 @@ import (
 	"assay/internal/engine"
 	"assay/internal/engine/local"
 	"assay/internal/grading"
+	"assay/internal/harness"
 	"assay/internal/ingest"
 	"assay/internal/limit"
 	"assay/internal/report"
@@ -42,10 +43,11 @@ func (n *Node) build() {
 		Store: n.store, Build: n.models.judges.build, Builtin: n.models.judges.builtin, Gate: engine.NewGate(),
 		Limits: n.limits, Price: n.models.price, Observer: n.watch, Now: now, Log: n.cfg.Log,
 	})
-	n.engine = engine.New(n.store, n.grader, nil, n.wake, now)
+	n.harness = n.newHarness()
+	n.engine = engine.New(n.store, n.grader, harness.Resolver(n.cfg.Capabilities...), n.wake, now)
 	services := api.Services{
 		Store: n.store, Engine: n.engine, Import: n.importFile, CompileJudge: n.models.judges.compile,
-		Models: n.models, Judging: judging{n.models},
+		Models: n.models, Judging: judging{n.models}, Harnesses: suites{n},
 		Report: report.Build, Owner: n.ownerInfo, Metrics: n.watch.Handler(), Now: now, Log: n.cfg.Log,
 	}
 	n.api = api.New(services)
@@ -56,7 +58,7 @@ func (n *Node) build() {
 
 func (n *Node) newDispatcher(own store.Ownership) *local.Dispatcher {
 	return local.New(local.Options{
-		Store: n.store, Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: n.grader, assay.RunSingle: n.grader},
+		Store: n.store, Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: n.grader, assay.RunSingle: n.grader, assay.RunSuite: n.harness},
 		Now: now, Log: n.cfg.Log, Grace: own.Grace(), Look: !n.cfg.Drive,
 	})
 }

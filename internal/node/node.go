@@ -22,6 +22,7 @@ import (
 	"assay/internal/engine"
 	"assay/internal/engine/local"
 	"assay/internal/grading"
+	"assay/internal/harness"
 	"assay/internal/limit"
 	"assay/internal/store"
 	"assay/internal/telemetry"
@@ -35,8 +36,11 @@ type Config struct {
 	Serve    bool   // is there to serve: is not content to be a client of another owner
 	Command  string // e.g. "grade", for people who meet this process as the owner
 	Version  string
-	Say      func(sentence string) // tells the person at the terminal why they wait
-	Log      *slog.Logger
+	// Capabilities are what this machine has, for suites that need it.
+	Capabilities []string
+
+	Say func(sentence string) // tells the person at the terminal why they wait
+	Log *slog.Logger
 }
 
 // Node serves one store in this process.
@@ -47,16 +51,17 @@ type Node struct {
 	since  time.Time
 	found  []assay.Run // that nobody drove when this process began to own
 
-	models *models
-	limits *limit.Registry
-	watch  *telemetry.Telemetry
-	grader *grading.Grader
-	engine *engine.Engine
-	api    http.Handler
-	page   http.Handler // the status page before the API
-	pipe   *pipe
-	local  *http.Server // pipe and socket
-	tcp    *http.Server // nil unless ServeTCP was called
+	models  *models
+	limits  *limit.Registry
+	watch   *telemetry.Telemetry
+	grader  *grading.Grader
+	harness *harness.Driver
+	engine  *engine.Engine
+	api     http.Handler
+	page    http.Handler // the status page before the API
+	pipe    *pipe
+	local   *http.Server // pipe and socket
+	tcp     *http.Server // nil unless ServeTCP was called
 
 	dispatcher atomic.Pointer[local.Dispatcher]
 	owning     atomic.Bool

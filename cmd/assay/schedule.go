@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+type scheduleCmd struct {
+	Apply  scheduleApplyCmd  `cmd:"" help:"Store the schedules of a file."`
+	List   scheduleListCmd   `cmd:"" help:"List schedules with their next and last ticks."`
+	Show   scheduleShowCmd   `cmd:"" help:"Show a schedule."`
+	Pause  schedulePauseCmd  `cmd:"" help:"Keep a schedule from starting anything."`
+	Resume scheduleResumeCmd `cmd:"" help:"Let a paused schedule go on with its next tick."`
+	RunNow scheduleRunNowCmd `cmd:"" help:"Start now what a schedule starts."`
+	Delete scheduleDeleteCmd `cmd:"" help:"Delete a schedule; its runs stay."`
+}
+
+type scheduleApplyCmd struct {
+	Files []string `arg:"" name:"file" help:"YAML files; - is standard input."`
+}
+
+func (scheduleApplyCmd) Help() string {
+	return `A schedule starts a suite, or a grade run over what settled since the last one, at the times of a cron line in a zone. It starts only while a process drives runs, for instance "assay serve"; what it owes then is in its catch-up rule. Suites in the file are left for "assay suite apply".
+
+Example:
+
+    assay schedule apply assay.yaml`
+}
+
+func (c *scheduleApplyCmd) Run(a *app) error {
+	files, err := readDefinitions(a, c.Files)
+	if err != nil {
+		return err
+	}
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	for i, name := range c.Files {
+		out, err := d.ApplySchedules(a.ctx, a.Project, files[i])
+		if err != nil {
+			return inFile(err, name)
+		}
+		for _, v := range out.Schedules {
+			if a.JSON {
+				if err := a.printLine(v); err != nil {
+					return err
+				}
+				continue
+			}
+			what := "is unchanged"
+			if v.Changed != nil && *v.Changed {
+				what = "is applied"
+			}
+			a.print("schedule %s %s: %s, next %s\n", v.Name, what, startsText(v.Def), nextText(v.Schedule))
+		}
+	}
+	o, err := d.Owner(a.ctx)
+	if err == nil && !o.Driving {
+		a.say("no process drives runs: schedules start when one does, for instance `assay serve`")
+	}
+	return err
+}
+
+// startsText is what a schedule starts.
+func startsText(def assay.ScheduleDef) string {
+	if def.Suite != nil {
+		return "suite " + def.Suite.Name
+	}
+	return "a grade run"
+}
+
+// nextText is a schedule's next tick in its own zone.
+func nextText(s assay.Schedule) string {
+	if s.Paused {
+		return "paused"
+	}
+	zone, err := time.LoadLocation(s.Def.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return moment(s.NextAt, zone)
+}
+
+// lastText is how a schedule's last tick ended.
+func lastText(s assay.Schedule) string {
+	t := s.Last
+	if t == nil {
+		return "-"
+	}
+	zone, err := time.LoadLocation(s.Def.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	text := moment(&t.At, zone) + " " + string(t.Outcome)
+	if t.Run != 0 {
+		text += " " + t.Run.String()
+	}
+	if t.Sentence != "" {
+		text += ": " + t.Sentence
+	}
+	return text
+}
+
+type scheduleListCmd struct{}
+
+func (scheduleListCmd) Help() string { return "Example:\n\n    assay schedule list" }
+
+func (c *scheduleListCmd) Run(a *app) error {
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	list, err := d.Schedules(a.ctx, a.Project)
+	if err != nil {
+		return err
+	}
+	t := newTable(a.out, "SCHEDULE", "STARTS", "CRON", "ZONE", "NEXT", "LAST")
+	for _, v := range list {
+		if a.JSON {
+			if err := a.printLine(v); err != nil {
+				return err
+			}
+			continue
+		}
+		t.row(v.Name, startsText(v.Def), v.Def.Cron, v.Def.Zone, nextText(v.Schedule), short(lastText(v.Schedule), 80))
+	}
+	if a.JSON {
+		return nil
+	}
+	return t.end()
+}
+
+// scheduleArg names a schedule.
+type scheduleArg struct {
+	Name string `arg:"" help:"Name of the schedule."`
+}
+
+// do asks for something and prints the schedule as it is then.
+func (s scheduleArg) do(a *app, ask func(context.Context, *door) (api.ScheduleView, error)) error {
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	v, err := ask(a.ctx, d)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.printJSON(v)
+	}
+	a.print("schedule %s: %s, next %s\n", v.Name, startsText(v.Def), nextText(v.Schedule))
+	return nil
+}
+
+type scheduleShowCmd struct{ scheduleArg }
+
+func (scheduleShowCmd) Help() string { return "Example:\n\n    assay schedule show nightly" }
+
+func (c *scheduleShowCmd) Run(a *app) error {
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	v, err := d.Schedule(a.ctx, a.Project, c.Name)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.printJSON(v)
+	}
+	a.print("# schedule %s, applied %s\n# next %s\n# last %s\n", v.Name, moment(&v.UpdatedAt, time.UTC), nextText(v.Schedule), lastText(v.Schedule))
+	_, err = io.WriteString(a.out, strings.TrimRight(v.Source, "\n")+"\n")
+	return err
+}
+
+type schedulePauseCmd struct{ scheduleArg }
+
+func (schedulePauseCmd) Help() string { return "Example:\n\n    assay schedule pause nightly" }
+
+func (c *schedulePauseCmd) Run(a *app) error {
+	return c.do(a, func(ctx context.Context, d *door) (api.ScheduleView, error) {
+		return d.PauseSchedule(ctx, a.Project, c.Name)
+	})
+}
+
+type scheduleResumeCmd struct{ scheduleArg }
+
+func (scheduleResumeCmd) Help() string {
+	return "Ticks that passed while it was paused are not made up for.\n\nExample:\n\n    assay schedule resume nightly"
+}
+
+func (c *scheduleResumeCmd) Run(a *app) error {
+	return c.do(a, func(ctx context.Context, d *door) (api.ScheduleView, error) {
+		return d.ResumeSchedule(ctx, a.Project, c.Name)
+	})
+}
+
+type scheduleRunNowCmd struct{ scheduleArg }
+
+func (scheduleRunNowCmd) Help() string {
+	return "Its ticks stay as they are.\n\nExample:\n\n    assay schedule run-now nightly"
+}
+
+func (c *scheduleRunNowCmd) Run(a *app) error {
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	v, err := d.RunSchedule(a.ctx, a.Project, c.Name)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.printJSON(v)
+	}
+	a.print("%s\n", v.ID.String())
+	return nil
+}
+
+type scheduleDeleteCmd struct{ scheduleArg }
+
+func (scheduleDeleteCmd) Help() string { return "Example:\n\n    assay schedule delete nightly" }
+
+func (c *scheduleDeleteCmd) Run(a *app) error {
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	if err := d.DeleteSchedule(a.ctx, a.Project, c.Name); err != nil {
+		return err
+	}
+	a.print("schedule %s is deleted\n", c.Name)
+	return nil
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+)
+
+type suiteCmd struct {
+	Apply suiteApplyCmd `cmd:"" help:"Store the suites of a file."`
+	List  suiteListCmd  `cmd:"" help:"List suites and how they stand."`
+	Show  suiteShowCmd  `cmd:"" help:"Show a suite: definition, newest runs, schedules."`
+	Run   suiteRunCmd   `cmd:"" help:"Start a suite's harness and follow it to its end."`
+}
+
+type suiteApplyCmd struct {
+	Files []string `arg:"" name:"file" help:"YAML files; - is standard input."`
+}
+
+func (suiteApplyCmd) Help() string {
+	return `A suite names a command that Assay may start: its arguments, parameters, environment, limits and result files. What is wrong is said with its line, and then nothing of the file is stored. Runs keep the definition that they were started with. Schedules in the file are left for "assay schedule apply".
+
+Example:
+
+    assay suite apply assay.yaml`
+}
+
+func (c *suiteApplyCmd) Run(a *app) error {
+	files, err := readDefinitions(a, c.Files)
+	if err != nil {
+		return err
+	}
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	for i, name := range c.Files {
+		out, err := d.ApplySuites(a.ctx, a.Project, files[i])
+		if err != nil {
+			return inFile(err, name)
+		}
+		for _, v := range out.Suites {
+			if err := a.printSuiteApplied(v); err != nil {
+				return err
+			}
+		}
+		if n := len(out.Left); n > 0 {
+			a.say("%s: `assay schedule apply %s` applies %s too: %s", name, name, count(int64(n), "schedule"), strings.Join(out.Left, ", "))
+		}
+	}
+	return nil
+}
+
+func (a *app) printSuiteApplied(v api.SuiteView) error {
+	if a.JSON {
+		return a.printLine(v)
+	}
+	what := "unchanged, version"
+	if v.Changed != nil && *v.Changed {
+		what = "now version"
+	}
+	a.print("suite %s is %s %s: %s\n", v.Name, what, shortHash(v.Version), argvText(v.Def.Command))
+	return nil
+}
+
+type suiteListCmd struct{}
+
+func (suiteListCmd) Help() string { return "Example:\n\n    assay suite list" }
+
+func (c *suiteListCmd) Run(a *app) error {
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	suites, err := d.Suites(a.ctx, a.Project)
+	if err != nil {
+		return err
+	}
+	t := newTable(a.out, "SUITE", "STATE", "RUN", "STARTED", "TOOK", "WHY", "DESCRIPTION")
+	for _, v := range suites {
+		if a.JSON {
+			if err := a.printLine(v); err != nil {
+				return err
+			}
+			continue
+		}
+		run, started, took, why := "-", "-", "-", ""
+		if r := v.Newest; r != nil {
+			run, started, took = r.ID.String(), moment(r.StartedAt, time.UTC), tookText(r.Run)
+			why = because(api.RunView{RunRow: *r})
+		}
+		t.row(v.Name, v.State, run, started, took, short(why, 50), short(v.Def.Description, 60))
+	}
+	if a.JSON {
+		return nil
+	}
+	if len(suites) == 0 {
+		a.say("no suite is applied: `assay suite apply FILE` does it, docs/SUITES.md shows how one is written")
+	}
+	return t.end()
+}
+
+// tookText is how long a run took, or takes so far.
+func tookText(r assay.Run) string {
+	switch {
+	case r.StartedAt == nil:
+		return "-"
+	case r.EndedAt == nil:
+		return span(time.Since(*r.StartedAt)) + " so far"
+	}
+	return span(r.EndedAt.Sub(*r.StartedAt))
+}
+
+type suiteShowCmd struct {
+	Name string `arg:"" help:"Name of the suite."`
+}
+
+func (suiteShowCmd) Help() string {
+	return `Prints the definition as YAML as it was applied, with state, newest runs and schedules as comments before it.
+
+Example:
+
+    assay suite show nightly`
+}
+
+func (c *suiteShowCmd) Run(a *app) error {
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	v, err := d.Suite(a.ctx, a.Project, c.Name)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.printJSON(v)
+	}
+	a.print("# suite %s, version %s, applied %s\n# state %s\n", v.Name, string(v.Version), moment(&v.UpdatedAt, time.UTC), v.State)
+	for _, r := range v.Runs {
+		a.print("# %s %s", r.ID.String(), phase(api.RunView{RunRow: r}))
+		if why := because(api.RunView{RunRow: r}); why != "" {
+			a.print(": %s", why)
+		}
+		a.print(" (created %s)\n", moment(&r.CreatedAt, time.UTC))
+	}
+	if len(v.Schedules) > 0 {
+		a.print("# schedules %s\n", strings.Join(v.Schedules, ", "))
+	}
+	a.print("# folder %s\n", v.Def.Dir)
+	_, err = io.WriteString(a.out, v.Source)
+	return err
+}
+
+// argvText is a command line as a person would type it.
+func argvText(argv []string) string {
+	parts := make([]string, len(argv))
+	for i, arg := range argv {
+		if parts[i] = arg; arg == "" || strings.ContainsAny(arg, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
+			parts[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,375 @@
+package wrap
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/api/client"
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/harness/report"
+	"assay/internal/logs"
+	"assay/internal/process"
+)
+
+// Job is a command to be run and what is told of it.
+type Job struct {
+	Argv      []string
+	Name      string // of the run; the program's name where empty
+	Project   string
+	By        string
+	Where     string // this machine
+	Exclusive bool   // do not run while another run of this name is active
+	Stale     time.Duration
+	Grace     time.Duration // between TERM and KILL when the run is cancelled
+	Env       []string      // names of variables that are told
+	Secrets   []string      // names of variables whose values are masked
+	Results   []assay.ResultFile
+	Link      *assay.LinkRule // of the experiment's address
+	Spool     string          // the folder of spools
+	Server    string          // its address, for people and for a later --send
+	Patience  time.Duration   // for what is still to be told when the command has ended
+
+	Stdin       *os.File
+	Out, Err    io.Writer
+	Say         func(string, ...any)
+	Connect     func(Start) (Server, error) // of a server that may not be there
+	LastConnect func(Start) (Server, error) // once, when the command has ended
+}
+
+// Exit statuses of a command that could not be run, as shells have them.
+const (
+	statusUnfound   = 127
+	statusUnallowed = 126
+)
+
+// running is a job under way.
+type running struct {
+	Job
+	secrets []string // values
+	spool   *spool
+	log     *logs.Writer
+	started time.Time
+	before  map[string]stamp // result files that were there already
+
+	mu      sync.Mutex
+	masker  *logs.Masker
+	watcher *report.Watcher
+	pass    []byte
+}
+
+// Run runs the command and returns the exit status that it asks this process to end with. An error means
+// that the command was not run, because of how it was asked for.
+func Run(ctx context.Context, j Job) (status int, err error) {
+	r := &running{Job: j, started: time.Now()}
+	if r.secrets, err = secretValues(j.Secrets); err != nil {
+		return 0, err
+	}
+	if r.masker, err = logs.NewMasker(r.secrets); err != nil {
+		return 0, assay.Errorf(assay.CodeInvalid, "secret: %w", err).WithHint("leave it out: what is so short would be found everywhere")
+	}
+	if r.watcher, err = report.NewWatcher(j.Link); err != nil {
+		return 0, assay.Errorf(assay.CodeInvalid, "%w", err)
+	}
+	if err := r.keep(); err != nil {
+		j.Say("nothing of this run is told: %s", err)
+		return r.alone(), nil
+	}
+	server, err := j.Connect(r.spool.start)
+	if err != nil {
+		return 0, err
+	}
+	s := &sender{spool: r.spool, server: server}
+	if j.Exclusive {
+		if err := r.ask(ctx, s); err != nil {
+			return 0, err
+		}
+	}
+	return r.run(s), nil
+}
+
+// secretValues are the values of variables that are set.
+func secretValues(names []string) (values []string, err error) {
+	for _, name := range names {
+		if v, ok := os.LookupEnv(name); ok && v != "" {
+			if len(v) < logs.MinSecret {
+				return nil, assay.Errorf(assay.CodeInvalid, "the secret in %s is shorter than %d bytes and cannot be masked", name, logs.MinSecret).
+					WithHint("what is so short would be found everywhere")
+			}
+			values = append(values, v)
+		}
+	}
+	return values, nil
+}
+
+// keep makes the spool.
+func (r *running) keep() (err error) {
+	name := r.Name
+	if name == "" {
+		name = filepath.Base(r.Argv[0])
+	}
+	argv := make([]string, len(r.Argv))
+	for i, arg := range r.Argv {
+		argv[i] = mask(arg, r.secrets)
+	}
+	start := Start{Project: r.Project, Key: client.NewKey(), Server: r.Server, At: r.started.UTC(), Ask: engine.ExternalRequest{
+		Name: name, Exclusive: r.Exclusive, Argv: argv, Where: r.Where, PID: os.Getpid(), Env: r.environment(), Stale: assay.Seconds(r.Stale), By: r.By,
+	}}
+	if r.spool, err = newSpool(r.Spool, start); err != nil {
+		return err
+	}
+	r.log, err = logs.OpenWriter(r.spool.path(logDir), logs.Options{Secrets: r.secrets})
+	return err
+}
+
+// environment is what is told of it: what was named, and of secrets only that they are there.
+func (r *running) environment() (env []string) {
+	for _, name := range r.Env {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+mask(v, r.secrets))
+		}
+	}
+	for _, name := range r.Secrets {
+		if _, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"=****")
+		}
+	}
+	return env
+}
+
+// askTime bounds how long an exclusive run waits for the answer that it may start.
+const askTime = 10 * time.Second
+
+// ask starts the run before the command: another active run of its name is an error. A server that does not
+// answer refuses nothing.
+func (r *running) ask(ctx context.Context, s *sender) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	_, err := s.step(ctx, false)
+	if assay.CodeOf(err) == assay.CodeConflict {
+		_ = r.log.Close()
+		_ = r.spool.drop()
+		return err
+	}
+	return nil
+}
+
+// run runs the command, tells what comes, and what is left at the end.
+func (r *running) run(s *sender) int {
+	r.noteResults()
+	stops := make(chan struct{})
+	s.stop = sync.OnceFunc(func() { close(stops) })
+	telling, enough := context.WithCancel(context.Background())
+	told := make(chan struct{})
+	go func() { defer close(told); s.follow(telling, r.Say) }()
+	f, status := r.child(stops)
+	f.Cases = r.results()
+	if err := r.log.Close(); err != nil {
+		r.Say("the end of the output could not be kept: %s", err)
+	}
+	if err := writeJSON(r.spool.dir, finishFile, f); err != nil {
+		r.Say("%s", err)
+	}
+	enough()
+	<-told
+	r.last(s)
+	return status
+}
+
+// last tells what is left, for as long as it may take, and says what becomes of the rest.
+func (r *running) last(s *sender) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.Patience)
+	defer cancel()
+	err := s.all(ctx)
+	if err != nil && r.LastConnect != nil {
+		if server, failed := r.LastConnect(r.spool.start); failed == nil {
+			s.server = server
+			err = s.all(ctx)
+		}
+	}
+	if err == nil {
+		_ = r.spool.drop() // what stays is told again, and changes nothing
+		return
+	}
+	r.spool.close()
+	r.Say("not all could be told (%s); it is kept in %s: `assay wrap --send %s`, or the next `assay wrap`, tells it", err, r.spool.dir, r.spool.dir)
+}
+
+// child runs the command to its end.
+func (r *running) child(stops <-chan struct{}) (f engine.Finish, status int) {
+	out, outEnd, err := os.Pipe()
+	if err != nil {
+		return engine.Finish{Code: -1, Error: err.Error()}, statusUnallowed
+	}
+	errs, errsEnd, err := os.Pipe()
+	if err != nil {
+		return engine.Finish{Code: -1, Error: err.Error()}, statusUnallowed
+	}
+	channel, closeChannel, err := r.channel()
+	if err != nil {
+		r.Say("no report channel: %s", err)
+	}
+	markValue := "ASSAY_ATTEMPT=wrap-" + rand.Text()
+	spec := process.TreeSpec{Argv: r.Argv, Dir: ".", Stdin: r.stdin(), Stdout: outEnd, Stderr: errsEnd, Mark: markValue, Env: append(os.Environ(), markValue)}
+	if channel != nil {
+		spec.Extra = []*os.File{channel}
+		spec.Env = append(spec.Env, "ASSAY_REPORT_FD=3", "ASSAY_REPORT="+r.spool.path(fifoFile))
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+	tree, err := process.StartTree(spec)
+	if err != nil {
+		out.Close()
+		errs.Close()
+		closeChannel()
+		fmt.Fprintf(r.Err, "assay: %s\n", err)
+		r.log.Mark("could not be started: " + mask(err.Error(), r.secrets))
+		return engine.Finish{Code: -1, Error: mask(err.Error(), r.secrets)}, unstarted(err)
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() { r.copy(out, r.Out) })
+	reading.Go(func() { r.copy(errs, r.Err) })
+	facts := r.await(tree, signals, stops)
+	drain(&reading, out, errs)
+	r.rest()
+	closeChannel()
+	f = engine.Finish{Code: facts.Code}
+	if facts.Signal != 0 {
+		f.Code, f.Signal = -1, unix.SignalName(facts.Signal)
+		return f, 128 + int(facts.Signal)
+	}
+	return f, facts.Code
+}
+
+// stdin is what the command reads. A terminal belongs to another group of processes than the command, which
+// would be stopped when it read from it.
+func (r *running) stdin() *os.File {
+	if r.Stdin == nil {
+		return nil
+	}
+	if _, err := unix.IoctlGetWinsize(int(r.Stdin.Fd()), unix.TIOCGWINSZ); err == nil {
+		return nil
+	}
+	return r.Stdin
+}
+
+// unstarted is the status of a command that could not be started.
+func unstarted(err error) int {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+		return statusUnfound
+	}
+	return statusUnallowed
+}
+
+// endLimit is how long KILL may take to work.
+const endLimit = 5 * time.Second
+
+// await hands signals on until the command has ended. A cancel ends it with all that it started; by itself
+// it may leave what it likes.
+func (r *running) await(tree *process.Tree, signals <-chan os.Signal, stops <-chan struct{}) process.ExitFacts {
+	for {
+		select {
+		case <-tree.Exited():
+			return tree.Leave()
+		case sig := <-signals:
+			tree.Signal(sig.(syscall.Signal))
+		case <-stops:
+			r.Say("cancelled: the command is told to end")
+			r.log.Mark("cancelled: told to end")
+			tree.Signal(syscall.SIGTERM)
+			grace := time.NewTimer(r.Grace)
+			defer grace.Stop()
+			select {
+			case <-tree.Exited():
+			case <-grace.C:
+			}
+			facts, left := tree.End(endLimit)
+			if len(left) > 0 {
+				r.Say("these processes would not end: %v", left)
+			}
+			return facts
+		}
+	}
+}
+
+// drainLimit is how long output is waited for when the command has ended and what it left holds it open.
+const drainLimit = time.Second
+
+func drain(reading *sync.WaitGroup, pipes ...*os.File) {
+	done := make(chan struct{})
+	go func() { reading.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(drainLimit):
+		for _, p := range pipes {
+			_ = p.SetReadDeadline(time.Now())
+		}
+		<-done
+	}
+}
+
+// copy hands output on, at once and as it is, and keeps it masked.
+func (r *running) copy(from *os.File, to io.Writer) {
+	defer from.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			_, _ = to.Write(buf[:n]) // nobody reads any more: the command is none the wiser than without us
+			r.take(buf[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// take keeps output, and looks at it for a progress bar and the experiment's address.
+func (r *running) take(p []byte) {
+	_, _ = r.log.Write(p) // it never fails
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pass = r.masker.Append(r.pass[:0], p)
+	r.spool.add(r.watcher.See(r.pass, time.Now())...)
+}
+
+func (r *running) rest() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	r.spool.add(r.watcher.See(r.masker.Rest(nil), now)...)
+	r.spool.add(r.watcher.Rest(now)...)
+}
+
+// alone runs the command without telling anybody.
+func (r *running) alone() int {
+	cmd := exec.Command(r.Argv[0], r.Argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Stdin, r.Out, r.Err
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case !errors.As(err, &exit):
+		fmt.Fprintf(r.Err, "assay: %s\n", err)
+		return unstarted(err)
+	}
+	if w, ok := exit.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return exit.ExitCode()
+}

@@ -1,0 +1,240 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/api"
+	"assay/internal/assay"
+	"assay/internal/engine"
+	"assay/internal/store"
+)
+
+func external(t testing.TB, w *world) assay.RunID {
+	t.Helper()
+	r, err := w.tcp.StartExternal(t.Context(), "default", engine.ExternalRequest{Name: "ci", Argv: []string{"pytest"}, Where: "runner", PID: 7, Env: []string{"A=1"}, Stale: assay.Seconds(90 * time.Second)}, "")
+	if err != nil || r.State != assay.RunRunning || r.Harness == nil || r.Harness.Where != "runner" || r.Suite.Stale.Duration() != 90*time.Second {
+		t.Fatalf("start: %+v, %v", r, err)
+	}
+	return r.ID
+}
+
+func sendLog(t testing.TB, w *world, id assay.RunID, offset, gap int64, text string) (api.ExternalReported, error) {
+	t.Helper()
+	return w.tcp.SendReport(t.Context(), id, api.ExternalReport{Log: &api.SentLog{Offset: offset, Gap: gap, Data: []byte(text)}})
+}
+
+func TestAnExternalRunReportsAndEnds(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	id := external(t, w)
+	out, err := w.tcp.SendReport(ctx, id, api.ExternalReport{})
+	if err != nil || out.Sent != 0 || out.Stop || out.HeartbeatAt == nil {
+		t.Fatalf("heartbeat: %+v, %v", out, err)
+	}
+	out, err = w.tcp.SendReport(ctx, id, api.ExternalReport{
+		Progress: &assay.Progress{Done: 3, Total: 20, Text: "cases"}, Metrics: []assay.Metric{{Name: "eval/acc", Value: 0.5}},
+		Links: []assay.Link{{URL: "https://x.example/1"}}, Log: &api.SentLog{Data: []byte("one\ntwo\n")},
+	})
+	if err != nil || out.Sent != 8 || out.Harness.LogBytes != 8 || out.Harness.LogLines != 2 || out.Harness.Progress.Total != 20 {
+		t.Fatalf("report: %+v %+v, %v", out, out.Harness, err)
+	}
+	if m, err := w.tcp.Metric(ctx, id, "eval/acc", 0); err != nil || len(m.Points) != 1 || m.Points[0].Value != 0.5 {
+		t.Errorf("points: %+v, %v", m, err)
+	}
+	if m, err := w.tcp.Metrics(ctx, id); err != nil || len(m) != 1 {
+		t.Errorf("metrics: %+v, %v", m, err)
+	}
+	no := false
+	end := engine.Finish{Code: 0, Cases: []assay.Case{
+		{Key: "a", State: assay.ItemGraded, Pass: &no, Findings: []assay.Finding{{Criterion: "ok", Value: []byte("false"), Applies: true}}},
+		{Key: "b", State: assay.ItemErrored, Error: "broke", Class: assay.ClassJudgeError},
+	}}
+	r, err := w.tcp.Finish(ctx, id, end)
+	if err != nil || r.State != assay.RunCompleted || r.Counts.Total != 2 || r.Counts.Errored != 1 || !strings.Contains(r.Sentence, "1 failed") {
+		t.Fatalf("finish: %+v, %v", r, err)
+	}
+	if r, err = w.tcp.Finish(ctx, id, engine.Finish{Code: 3}); err != nil || r.State != assay.RunCompleted {
+		t.Errorf("told twice: %+v, %v", r, err)
+	}
+	cases, err := w.tcp.Cases(ctx, id, api.CaseQuery{Pass: &no}, store.Page{})
+	if err != nil || len(cases.Items) != 1 || cases.Items[0].Key != "a" || cases.Items[0].Run != id {
+		t.Errorf("cases: %+v, %v", cases, err)
+	}
+	// What comes late is recorded and resurrects nothing.
+	if out, err = sendLog(t, w, id, 8, 0, "late\n"); err != nil || out.State != assay.RunCompleted || out.Harness.LateAt == nil || out.Sent != 13 {
+		t.Errorf("late: %+v %+v, %v", out, out.Harness, err)
+	}
+	grade := stocked(t, 1)
+	g, err := grade.tcp.Grade(ctx, "default", engine.GradeRequest{Judges: []string{"good"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = grade.tcp.SendReport(ctx, g.ID, api.ExternalReport{})
+	holds(t, err, assay.CodeRefused)
+	_, err = grade.tcp.Log(ctx, g.ID, 0, 0)
+	holds(t, err, assay.CodeInvalid)
+}
+
+func TestACancelReachesAnExternalRun(t *testing.T) {
+	w := newWorld(t)
+	id := external(t, w)
+	if _, err := w.tcp.Cancel(t.Context(), id, false); err != nil {
+		t.Fatal(err)
+	}
+	out, err := sendLog(t, w, id, 0, 0, "x")
+	if err != nil || !out.Stop {
+		t.Fatalf("not told: %+v, %v", out, err)
+	}
+	if r, err := w.tcp.Finish(t.Context(), id, engine.Finish{Code: -1, Signal: "SIGTERM"}); err != nil || r.State != assay.RunCancelled {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestOneExclusiveExternalRun(t *testing.T) {
+	w := newWorld(t)
+	q := engine.ExternalRequest{Name: "ci", Exclusive: true}
+	first, err := w.tcp.StartExternal(t.Context(), "default", q, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.tcp.StartExternal(t.Context(), "default", q, "")
+	if e := holds(t, err, assay.CodeConflict); e.Details["run"] != first.ID.String() {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A sender that does not know what arrived sends again, and what it lost it says.
+func TestOutputIsTakenOnce(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	id := external(t, w)
+	for _, step := range []struct {
+		offset, gap int64
+		text        string
+		sent        int64
+	}{
+		{0, 0, "abcdef", 6}, {0, 0, "abcdef", 6}, {3, 0, "defghi", 9}, {1, 0, "bc", 9}, {9, 0, "\n", 10},
+		{110, 100, "zz", 112}, {110, 100, "zz", 112}, {111, 0, "zyy", 114},
+	} {
+		out, err := sendLog(t, w, id, step.offset, step.gap, step.text)
+		if err != nil || out.Sent != step.sent {
+			t.Fatalf("%+v: sent %d, %v", step, out.Sent, err)
+		}
+	}
+	_, err := sendLog(t, w, id, 200, 5, "never")
+	if e := holds(t, err, assay.CodeInvalid); e.Details["log_sent"] != "114" {
+		t.Errorf("%+v", e)
+	}
+	var raw bytes.Buffer
+	if err := w.tcp.RawLog(ctx, id, &raw); err != nil {
+		t.Fatal(err)
+	}
+	if want := "abcdefghi\n\n[assay: 100 bytes of output were lost before they could be sent]\nzzyy"; raw.String() != want {
+		t.Errorf("log %q\nwant %q", raw.String(), want)
+	}
+}
+
+// A server that was killed between the note of a gap and its mark in the log goes on right.
+func TestAGapOutlivesACrash(t *testing.T) {
+	w := newWorld(t)
+	id := external(t, w)
+	if _, err := sendLog(t, w, id, 0, 0, "abc\n"); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(w.dir, "runs", id.String())
+	mark := "[assay: 6 bytes of output were lost before they could be sent]\n"
+	base := `{"sent":10,"log":` + "67" + `,"mark":` + `"` + strings.TrimSuffix(mark, "\n") + `\n"}`
+	if err := os.WriteFile(filepath.Join(dir, "received.json"), []byte(base), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := sendLog(t, w, id, 10, 6, "def"); err != nil || out.Sent != 13 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	c, err := w.tcp.Log(t.Context(), id, 0, 0)
+	if want := "abc\n" + mark + "def"; err != nil || c.Text != want {
+		t.Errorf("%q, %v, want %q", c.Text, err, want)
+	}
+}
+
+func TestALogIsReadSearchedAndFollowed(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	id := external(t, w)
+	if c, err := w.tcp.Log(ctx, id, 0, 0); err != nil || c.To != 0 || c.End {
+		t.Errorf("an empty log: %+v, %v", c, err)
+	}
+	if _, err := sendLog(t, w, id, 0, 0, "Zeile 1: äöü\n\x1b[31mError\x1b[0m: broken\n"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := w.tcp.Log(ctx, id, 10, 0) // in the middle of ö
+	if err != nil || !strings.Contains(c.Text, "Error") || strings.ContainsRune(c.Text, '\ufffd') && c.From != 10 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := w.tcp.LogTail(ctx, id, 1); err != nil || c.Line != 1 || !strings.HasPrefix(c.Text, "\x1b[31mError") {
+		t.Errorf("tail: %+v, %v", c, err)
+	}
+	h, err := w.tcp.SearchLog(ctx, id, "error: b", 0, 0)
+	if err != nil || len(h.Hits) != 1 || h.Hits[0].Line != 2 {
+		t.Errorf("search: %+v, %v", h, err)
+	}
+
+	var got strings.Builder
+	seen := make(chan string, 100)
+	done := make(chan error, 1)
+	go func() {
+		done <- w.tcp.FollowLog(ctx, id, 0, func(c api.LogChunk) error {
+			got.WriteString(c.Text)
+			seen <- c.Text
+			return nil
+		})
+	}()
+	<-seen
+	w.drop() // the connection breaks: the follower comes back, and misses nothing
+	size := int64(len("Zeile 1: äöü\n\x1b[31mError\x1b[0m: broken\n"))
+	for _, piece := range []string{"caf\xc3", "\xa9 ", "end\n"} {
+		out, err := sendLog(t, w, id, size, 0, piece)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size = out.Sent
+	}
+	if _, err := w.tcp.Finish(ctx, id, engine.Finish{}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the stream does not end with its run")
+	}
+	if want := "Zeile 1: äöü\n\x1b[31mError\x1b[0m: broken\ncafé end\n"; got.String() != want {
+		t.Errorf("followed %q, want %q", got.String(), want)
+	}
+	if c, err := w.tcp.Log(ctx, id, 0, 0); err != nil || !c.End {
+		t.Errorf("end: %+v, %v", c, err)
+	}
+}
+
+var errSeenEnough = errors.New("seen enough")
+
+func TestFollowingEndsWithItsReader(t *testing.T) {
+	w := newWorld(t)
+	id := external(t, w)
+	if _, err := sendLog(t, w, id, 0, 0, "x\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.tcp.FollowLog(t.Context(), id, 0, func(api.LogChunk) error { return errSeenEnough }); !errors.Is(err, errSeenEnough) {
+		t.Error(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	err := w.tcp.FollowLog(ctx, id, 0, func(api.LogChunk) error { stop(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
