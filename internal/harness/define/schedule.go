@@ -135,6 +135,7 @@ func grade(n *yaml.Node) (json.RawMessage, error) {
 		"judges":         definition.Texts(&q.Judges, "judges", "names of judges, for instance [helpful]"),
 		"from":           instant(&q.From, "from"),
 		"to":             instant(&q.To, "to"),
+		"since":          instant(&q.Since, "since"),
 		"filter":         definition.Text(&q.Filter, "filter"),
 		"set":            definition.Text(&q.Set, "set"),
 		"labelled":       definition.Bool(&q.Labelled, "labelled"),
