@@ -2,7 +2,6 @@ package define
 
 import (
 	"errors"
-	"io"
 	"os"
 
 	"assay/internal/assay"
@@ -48,10 +47,7 @@ func checkFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	if _, err := dir.Readdirnames(1); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
+	dir.Close()
 	_, err = os.Stat(path + string(os.PathSeparator) + ".")
 	return err
 }

@@ -180,6 +180,14 @@ func TestRelativePathsBeginInTheFilesFolder(t *testing.T) {
 	}
 }
 
+func TestSchedulesMayStandBeforeTheirSuites(t *testing.T) {
+	const text = "schedules: {b: {cron: '* * * * *', suite: {name: a, params: {n: 11}}}}\nsuites: {a: {command: [./x], params: {n: {type: int, flag: -n, max: 11}}}}"
+	parse(t, text)
+	if _, _, err := Parse([]byte(replaced(t, text, "n: 11", "n: 12")), "assay.yaml", nil); err == nil || !strings.Contains(err.Error(), "line 1: parameter \"n\" is 12") {
+		t.Error(err)
+	}
+}
+
 // A rule over counts would hold for nothing if no result could be read.
 func TestCountsNeedResults(t *testing.T) {
 	for rule, want := range map[string]bool{"max_failed: 0": true, "min_pass_rate: 1": true, "max_failed: 0, results: optional": false, "exit_codes: [0]": false, "results: required": true} {

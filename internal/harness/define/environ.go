@@ -30,7 +30,6 @@ var secretName = regexp.MustCompile(`(?i)(^|_)(KEY|APIKEY|TOKEN|SECRET|PASSWORD|
 // never holds any part of one.
 func Environ(ctx context.Context, def assay.SuiteDefinition, values []assay.ParamValue, lookup func(string) (string, bool)) (env, shown, secrets []string, err error) {
 	env, secrets = plainEnv(def, values, lookup)
-	hidden := map[string]bool{}
 	for _, s := range def.Env.Secrets {
 		text, err := readSecret(ctx, s, def.Dir, lookup)
 		if err != nil {
@@ -38,10 +37,10 @@ func Environ(ctx context.Context, def assay.SuiteDefinition, values []assay.Para
 		}
 		env = append(env, s.Name+"="+text)
 		secrets = append(secrets, text)
-		hidden[s.Name] = true
 	}
+	hidden := map[string]bool{} // values that are too short to look for are hidden by their names
 	for _, p := range def.Env.Pass {
-		hidden[p.Name] = hidden[p.Name] || secretName.MatchString(p.Name) || secretName.MatchString(p.From)
+		hidden[p.Name] = secretName.MatchString(p.Name) || secretName.MatchString(p.From)
 	}
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }) // one may hold another
 	secrets = slices.Compact(secrets)

@@ -69,6 +69,18 @@ func TestParametersBecomeArguments(t *testing.T) {
 	}
 }
 
+// Runs may have been stored with values that are empty.
+func TestAnEmptyValueIsNone(t *testing.T) {
+	def := suiteOf(t, allTypes)
+	values := []assay.ParamValue{{Name: "note", Value: json.RawMessage(`""`)}, {Name: "key"}, {Name: "model", Value: json.RawMessage(`"`)}}
+	if argv := Argv(def, values); !slices.Equal(argv, []string{"./x", "run"}) {
+		t.Errorf("%q", argv)
+	}
+	if env, _, _, err := Environ(t.Context(), def, values, nil); err != nil || len(env) != 0 {
+		t.Errorf("%q %v", env, err)
+	}
+}
+
 func TestWhoChoseAValue(t *testing.T) {
 	def := suiteOf(t, allTypes)
 	values, err := Resolve(def, given("limit", "7", "size", `"small"`), assay.ParamScheduled)
