@@ -1,0 +1,167 @@
+//go:build linux
+
+package shim
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/internal/assay"
+)
+
+// soon is how long after the grace everything is over.
+const soon = 2 * time.Second
+
+func TestAStopEndsTheWholeTree(t *testing.T) {
+	for _, c := range []struct {
+		role   string
+		cause  assay.ExitCause
+		killed bool
+		exit   string
+	}{
+		{"sleeper", assay.ExitCancel, false, "SIGTERM"},
+		{"polite", assay.ExitCancel, false, "3"},
+		{"wild", assay.ExitCancel, true, "SIGKILL"},
+		{"sleeper", assay.ExitLimit, false, "SIGTERM"},
+		{"wild", assay.ExitLimit, true, "SIGKILL"},
+	} {
+		t.Run(c.role+" "+string(c.cause), func(t *testing.T) {
+			t.Parallel()
+			a := newAttempt(t, c.role)
+			if c.cause == assay.ExitLimit {
+				a.order.TimeLimit = time.Second
+			}
+			a.launch()
+			pids := a.said("pids")
+			within := a.order.TimeLimit + a.order.Grace + soon
+			if c.cause == assay.ExitCancel {
+				a.stop(assay.ExitCancel)
+			}
+			e := a.exit(within)
+			nobody(t, pids)
+			exit := e.Exit.Signal
+			if exit == "" {
+				exit = fmt.Sprint(e.Exit.Code)
+			}
+			if e.Exit.Cause != c.cause || e.Exit.Killed != c.killed || exit != c.exit || len(e.Left) > 0 || e.Harness.PID != pids[0] {
+				t.Errorf("%+v", e)
+			}
+			if text := a.output(); !strings.Contains(text, "told to end]\n") || c.killed != strings.Contains(text, "killed]") || c.role == "polite" && !strings.Contains(text, "bye") {
+				t.Errorf("log: %s", text)
+			}
+		})
+	}
+}
+
+func TestALeaderThatExitsTakesItsBackgroundWithIt(t *testing.T) {
+	t.Parallel()
+	a := newAttempt(t, "leaver")
+	a.launch()
+	e := a.exit(5 * time.Second)
+	nobody(t, a.said("pids"))
+	if e.Exit.Cause != assay.ExitItself || e.Exit.Code != 7 || e.Exit.Signal != "" || e.Exit.Killed {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestAStrangerThatHoldsTheOutputHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	a := newAttempt(t, "sleeper")
+	a.launch()
+	pids := a.said("pids")
+	// This test is no process of the tree, and may write to its output.
+	held, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", pids[0]), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	reports, err := os.OpenFile(a.dir+"/"+reportFile, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reports.Close()
+	a.stop(assay.ExitCancel)
+	e := a.exit(a.order.Grace + soon)
+	nobody(t, pids)
+	if e.Exit.Cause != assay.ExitCancel || !strings.Contains(a.output(), "holds the output open") {
+		t.Errorf("%+v %s", e, a.output())
+	}
+}
+
+func TestAStoppedHarnessHearsTerm(t *testing.T) {
+	t.Parallel()
+	a := newAttempt(t, "polite")
+	a.order.Grace = 10 * time.Second
+	a.launch()
+	pid := a.said("pids")[0]
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	a.stop(assay.ExitCancel)
+	if e := a.exit(5 * time.Second); e.Exit.Code != 3 || e.Exit.Killed {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestAStopIsHeardFromWhoLeavesAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		a := newAttempt(t, "sleeper")
+		a.launch()
+		a.said("pids")
+		c := a.dial()
+		if err := c.Stop(assay.ExitCancel); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		if e := a.exit(5 * time.Second); e.Exit.Cause != assay.ExitCancel {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestTheFirstCauseCounts(t *testing.T) {
+	t.Parallel()
+	a := newAttempt(t, "stubborn")
+	a.launch()
+	c := a.dial()
+	a.stop(assay.ExitCancel)
+	for {
+		s, err := c.Next(time.Now().Add(5 * time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Stopping != "" {
+			if s.Stopping != assay.ExitCancel || s.Harness.PID == 0 || s.Shim.PID == 0 || s.Began.IsZero() || s.ActiveAt.IsZero() {
+				t.Errorf("%+v", s)
+			}
+			break
+		}
+	}
+	a.stop(assay.ExitLimit)
+	if e := a.exit(a.order.Grace + soon); e.Exit.Cause != assay.ExitCancel {
+		t.Errorf("%+v", e)
+	}
+	if _, err := c.Next(time.Now().Add(5 * time.Second)); err == nil {
+		// what was on its way may still come
+		if _, err = c.Next(time.Now().Add(5 * time.Second)); err == nil {
+			t.Error("the shim has ended and is heard")
+		}
+	}
+}
+
+func TestASignalOfItsOwnIsNamed(t *testing.T) {
+	t.Parallel()
+	a := newAttempt(t, "signalled")
+	a.launch()
+	if e := a.exit(5 * time.Second); e.Exit.Cause != assay.ExitItself || e.Exit.Signal != "SIGKILL" || e.Exit.Code != -1 || e.Exit.Killed {
+		t.Errorf("%+v", e)
+	}
+	if got := signalName(syscall.Signal(40)); got != "signal 40" {
+		t.Error(got)
+	}
+}
