@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // cgroup is a control group (v2) that holds one tree and nothing else. A nil *cgroup is none: its
@@ -137,6 +139,12 @@ func (c *cgroup) remove() {
 		return nil
 	})
 	for _, dir := range slices.Backward(dirs) { // the innermost first
-		os.Remove(dir)
+		// The last threads may be on their way out of the kernel.
+		for range 100 {
+			if err := os.Remove(dir); !errors.Is(err, syscall.EBUSY) {
+				break
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
 	}
 }

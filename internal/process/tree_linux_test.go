@@ -202,6 +202,9 @@ func TestRemainsOfADeadKeeperAreEnded(t *testing.T) {
 			if lives := k.Remains.Alive(); len(lives) > 0 {
 				t.Errorf("found %v", lives)
 			}
+			if _, err := os.Stat(k.Remains.Cgroup); err == nil {
+				t.Errorf("the control group %s is left", k.Remains.Cgroup)
+			}
 		})
 	}
 }

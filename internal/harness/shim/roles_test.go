@@ -1,4 +1,4 @@
-//go:build linux // trees are whole there only, and /proc tells of them
+//go:build linux
 
 package shim
 
