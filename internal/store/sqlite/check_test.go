@@ -42,6 +42,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := healthy(t, dir)
+			suiteRun(t, s)
 			if test.plant != "" {
 				db := rawDB(t, dir)
 				if _, err := db.Exec(test.plant); err != nil {
@@ -96,13 +97,24 @@ func healthy(t *testing.T, dir string) *Store {
 	must(err)
 	_, err = s.Items().Commit(ctx, f, store.Batch{Now: now, Done: []store.Outcome{{Attempt: a, State: assay.ItemGraded, Answers: []assay.Answer{{Findings: []assay.Finding{{Criterion: "c"}}}}}}})
 	must(err)
-	run, _, err = s.Runs().Create(ctx, store.NewRun{Project: p.ID, Kind: assay.RunSuite, Concurrency: 1, AsOf: now, Now: now, Suite: &assay.SuiteSpec{Suite: "s", Version: "v"}})
-	must(err)
-	_, err = s.Runs().TakeUp(ctx, run.ID, 0, false, now)
-	must(err)
-	must(s.Harnesses().PutCases(ctx, store.Fence{Run: run.ID, Epoch: 1}, []assay.Case{
-		{Seq: 1, Key: "a", State: assay.ItemGraded, Findings: []assay.Finding{{Criterion: "c", Applies: true}}}, {Seq: 2, Key: "b", State: assay.ItemErrored}}, now))
 	return s
+}
+
+// suiteRun makes a run of a suite with two cases, of which one is broken.
+func suiteRun(t *testing.T, s *Store) {
+	t.Helper()
+	ctx, now := t.Context(), time.Now()
+	run, _, err := s.Runs().Create(ctx, store.NewRun{Project: 1, Kind: assay.RunSuite, Concurrency: 1, AsOf: now, Now: now, Suite: &assay.SuiteSpec{Suite: "s", Version: "v"}})
+	if err == nil {
+		_, err = s.Runs().TakeUp(ctx, run.ID, 0, false, now)
+	}
+	if err == nil {
+		err = s.Harnesses().PutCases(ctx, store.Fence{Run: run.ID, Epoch: 1}, []assay.Case{
+			{Seq: 1, Key: "a", State: assay.ItemGraded, Findings: []assay.Finding{{Criterion: "c", Applies: true}}}, {Seq: 2, Key: "b", State: assay.ItemErrored}}, now)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestCheckFindsDamage(t *testing.T) {
