@@ -189,7 +189,9 @@ func TestACancelWhoseShimIsDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.drive()
-	w.ended(run.ID, assay.RunCancelled, assay.ReasonAsked)
+	if got, facts := w.ended(run.ID, assay.RunCancelled, assay.ReasonAsked); !strings.Contains(got.Sentence, "its shim died") || facts.Attempt != 1 {
+		t.Errorf("%+v %+v", got, facts)
+	}
 }
 
 func TestALostRunIsStartedAgainWhileItMay(t *testing.T) {
@@ -292,18 +294,20 @@ func TestADriverThatLostItsRun(t *testing.T) {
 // away is a store whose facts cannot be written for a while.
 type away struct {
 	store.Store
-	gone *atomic.Bool
+	gone    *atomic.Bool
+	refused *atomic.Int64
 }
 
-func (a away) Harnesses() store.Harnesses { return awayHarnesses{a.Store.Harnesses(), a.gone} }
+func (a away) Harnesses() store.Harnesses { return awayHarnesses{a.Store.Harnesses(), a} }
 
 type awayHarnesses struct {
 	store.Harnesses
-	gone *atomic.Bool
+	away
 }
 
 func (a awayHarnesses) Put(ctx context.Context, f store.Fence, facts assay.SuiteFacts, advanced bool, now time.Time) (assay.RunControl, error) {
 	if a.gone.Load() {
+		a.refused.Add(1)
 		return assay.RunControl{}, assay.Errorf(assay.CodeUnavailable, "the disk is full")
 	}
 	return a.Harnesses.Put(ctx, f, facts, advanced, now)
@@ -317,11 +321,14 @@ func TestAStoreThatIsAwayForAWhile(t *testing.T) {
 	open, last := w.gate("gate"), w.gate("last")
 	run := w.start()
 	var gone atomic.Bool
-	w.drive(func(o *Options) { o.Store = away{o.Store, &gone} })
+	var refused atomic.Int64
+	w.drive(func(o *Options) { o.Store = away{o.Store, &gone, &refused} })
 	w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return f.PID != 0 })
 	gone.Store(true)
 	before, _ := w.get(run.ID)
-	<-time.After(3 * def.OrphanGrace.Duration())
+	if !within(15*time.Second, func() bool { return refused.Load() >= 3 }) { // longer than the orphan grace
+		t.Fatal("nothing was stored")
+	}
 	open()
 	w.said(run.ID, "after\n")
 	if got, _ := w.get(run.ID); got.Epoch != before.Epoch || got.State != assay.RunRunning {

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"assay/internal/assay"
 	"assay/internal/engine"
 	"assay/internal/engine/local"
@@ -39,7 +41,12 @@ func TestMain(m *testing.M) {
 			stubborn(os.Args[2], len(os.Args) > 3)
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
