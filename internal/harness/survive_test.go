@@ -265,4 +265,3 @@ func TestACancelThatWaitsForNothing(t *testing.T) {
 	}
 	w.ended(run.ID, assay.RunCancelled, assay.ReasonAsked)
 }
-
