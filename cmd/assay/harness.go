@@ -160,7 +160,11 @@ func (a *app) printHarness(v api.RunView) {
 	line("started", "%s", moment(v.StartedAt, time.UTC))
 	line("ended", "%s", moment(v.EndedAt, time.UTC))
 	if f.Where != "" || f.PID != 0 {
-		line("where", "%s, pid %d, attempt %d", orDash(f.Where), f.PID, f.Attempt)
+		where := fmt.Sprintf("%s, pid %d", orDash(f.Where), f.PID)
+		if f.Attempt > 0 {
+			where += fmt.Sprintf(", attempt %d", f.Attempt)
+		}
+		line("where", "%s", where)
 	}
 	line("command", "%s", orDash(argvText(spec.Argv)))
 	if spec.Def != nil {

@@ -81,8 +81,9 @@ func TestASuiteIsAppliedShownAndStarted(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].State != "idle" || list[0].Newest != nil || list[0].Source != "" {
 		t.Fatalf("list: %+v, %v", list, err)
 	}
-	again, err := w.socket.ApplySuites(ctx, "default", file(t, definitions))
-	if err != nil || again.Suites[0].Version != list[0].Version {
+	same := api.DefinitionFile{Source: definitions, File: filepath.Join(list[0].Def.Dir, "assay.yaml")}
+	again, err := w.socket.ApplySuites(ctx, "default", same)
+	if err != nil || again.Suites[0].Version != list[0].Version || *again.Suites[0].Changed {
 		t.Errorf("applied again: %+v, %v", again, err)
 	}
 	r, err := w.tcp.RunSuite(ctx, "default", "nightly", engine.SuiteRequest{Params: map[string]json.RawMessage{"limit": json.RawMessage("7")}, By: "ann"}, "k1")
@@ -92,9 +93,9 @@ func TestASuiteIsAppliedShownAndStarted(t *testing.T) {
 	if argv := strings.Join(r.Suite.Argv, " "); !strings.HasSuffix(argv, "--limit 7") || len(r.Suite.Params) != 1 || r.Suite.Params[0].Source != assay.ParamGiven {
 		t.Errorf("argv %q, params %+v", argv, r.Suite.Params)
 	}
-	same, err := w.tcp.RunSuite(ctx, "default", "nightly", engine.SuiteRequest{Params: map[string]json.RawMessage{"limit": json.RawMessage("7")}, By: "ann"}, "k1")
-	if err != nil || !same.Replayed || same.ID != r.ID {
-		t.Errorf("repeated: %+v, %v", same, err)
+	repeated, err := w.tcp.RunSuite(ctx, "default", "nightly", engine.SuiteRequest{Params: map[string]json.RawMessage{"limit": json.RawMessage("7")}, By: "ann"}, "k1")
+	if err != nil || !repeated.Replayed || repeated.ID != r.ID {
+		t.Errorf("repeated: %+v, %v", repeated, err)
 	}
 	_, err = w.tcp.RunSuite(ctx, "default", "nightly", engine.SuiteRequest{}, "")
 	if e := holds(t, err, assay.CodeConflict); e.Details["run"] != r.ID.String() || !strings.Contains(e.Hint, "cancel "+r.ID.String()) {

@@ -143,7 +143,7 @@ func (r *running) environment() (env []string) {
 		}
 	}
 	for _, name := range r.Secrets {
-		if _, ok := os.LookupEnv(name); ok {
+		if os.Getenv(name) != "" {
 			env = append(env, name+"=****")
 		}
 	}
