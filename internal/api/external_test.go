@@ -3,7 +3,9 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -236,5 +238,34 @@ func TestFollowingEndsWithItsReader(t *testing.T) {
 	err := w.tcp.FollowLog(ctx, id, 0, func(api.LogChunk) error { stop(); return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// What failed is shown until it was started again.
+func TestAFailedHarnessNeedsAPersonUntilItRunsAgain(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	needs := func() []api.Attention {
+		t.Helper()
+		var o api.Overview
+		resp, err := http.Get("http://" + w.address + "/api/v1/overview")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(&o); err != nil {
+			t.Fatal(err)
+		}
+		return o.Attention
+	}
+	id := external(t, w)
+	if _, err := w.tcp.Finish(ctx, id, engine.Finish{Code: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if list := needs(); len(list) != 1 || list[0].Run != id || !strings.Contains(list[0].Sentence, "exit code 3") || list[0].Do != "assay logs "+id.String()+" --tail 20" {
+		t.Errorf("%+v", list)
+	}
+	external(t, w)
+	if list := needs(); len(list) != 0 {
+		t.Errorf("%+v", list)
 	}
 }

@@ -92,6 +92,10 @@ func (o *Overview) attend() {
 		switch {
 		case r.State == assay.RunPaused && r.WakeAt == nil:
 			o.need(r.Run, "is paused: "+orElse(r.Sentence, "somebody asked for it"), "assay resume "+r.ID.String())
+		case r.Harness != nil && r.State == assay.RunRunning:
+			if r.Harness.Idle && r.Harness.ActiveAt != nil {
+				o.need(r.Run, "is alive and idle since "+r.Harness.ActiveAt.Format(time.DateTime)+" UTC", "assay logs "+r.ID.String()+" --tail 20")
+			}
 		case r.State == assay.RunRunning && idleSince(r) != nil && o.At.Sub(*idleSince(r)) > idleAfter:
 			o.need(r.Run, "is alive and idle since "+idleSince(r).Format(time.DateTime)+" UTC", "assay watch "+r.ID.String())
 		}
@@ -102,10 +106,34 @@ func (o *Overview) attend() {
 		})
 	}
 	for _, r := range o.Recent {
+		if r.Suite != nil {
+			o.attendHarness(r)
+			continue
+		}
 		if r.State == assay.RunFailed && r.EndedAt != nil && o.At.Sub(*r.EndedAt) < failedRecency && !o.retried(r.ID) {
 			o.need(r, "failed: "+orElse(r.Sentence, string(r.Reason)), "assay retry "+r.ID.String())
 		}
 	}
+}
+
+// attendHarness shows a harness that failed or was lost, until it is started again.
+func (o *Overview) attendHarness(r assay.Run) {
+	if r.State != assay.RunFailed && r.State != assay.RunStateLost || r.EndedAt == nil || o.At.Sub(*r.EndedAt) >= failedRecency || o.startedAgain(r) {
+		return
+	}
+	do := "assay suite run " + r.Suite.Suite
+	if r.Kind == assay.RunExternal {
+		do = "assay logs " + r.ID.String() + " --tail 20"
+	}
+	o.need(r, string(r.State)+": "+orElse(r.Sentence, string(r.Reason)), do)
+}
+
+// startedAgain says whether a later run of the same harness is shown.
+func (o *Overview) startedAgain(r assay.Run) bool {
+	later := func(x assay.Run) bool {
+		return x.Suite != nil && x.ID > r.ID && x.ProjectID == r.ProjectID && x.Suite.Suite == r.Suite.Suite
+	}
+	return slices.ContainsFunc(o.Active, func(x RunView) bool { return later(x.Run) }) || slices.ContainsFunc(o.Recent, later)
 }
 
 func (o *Overview) need(r assay.Run, sentence, do string) {

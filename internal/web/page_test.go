@@ -116,3 +116,32 @@ func TestPageKeepsInternalErrorsToItself(t *testing.T) {
 		t.Errorf("%s:\n%s", resp.Status, body)
 	}
 }
+
+// A suite is shown with what its harness says of itself; nothing that it prints becomes markup.
+func TestASuiteOnThePage(t *testing.T) {
+	o := overview()
+	at := o.At
+	suite := assay.Run{ID: 8, Project: "default", Kind: assay.RunSuite, State: assay.RunRunning, Phase: assay.PhaseExecuting, StartedAt: &at, By: "ann",
+		Suite: &assay.SuiteSpec{Suite: "nightly"}}
+	o.Active = []api.RunView{{RunRow: api.RunRow{Run: suite, Harness: &assay.SuiteFacts{
+		Where: "box", LogLines: 1234, Idle: true, ActiveAt: &at,
+		Progress: &assay.Progress{Done: 3, Total: 20, Text: "<b>cases</b>", Guessed: true}, Metrics: []assay.Metric{{Name: "acc", Value: 0.5}},
+	}}}}
+	ended := suite
+	ended.ID, ended.State, ended.EndedAt, ended.Sentence = 5, assay.RunCompleted, &at, "the harness ended with exit code 0"
+	o.Recent = []assay.Run{ended}
+	_, body := get(t, serve(t, o, nil).URL)
+	for _, want := range []string{
+		"suite nightly", "executing", `<progress max="1000" value="150"`, "3 of 20 as its output looks &lt;b&gt;cases&lt;/b&gt; · acc 0.5 · 1,234 lines of output",
+		"alive, idle since 23:30:00 UTC", "on box", "asked for by ann", `href="/api/v1/runs/r8/log/raw"`, `href="/api/v1/runs/r5/log/raw"`, "2026-07-01 23:30 UTC",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, never := range []string{"at once", "all sessions", "no attempts", "/r5/report"} {
+		if strings.Contains(body, never) {
+			t.Errorf("the page says %q of a suite", never)
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 func words() template.FuncMap {
 	return template.FuncMap{
 		"count": count, "when": when, "state": state, "judges": judges, "ended": ended, "counts": counts,
-		"pace": pace, "spend": spend, "budget": budget, "month": month, "frame": frame, "coded": coded, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
+		"pace": pace, "harness": harness, "progress": progress, "what": what, "spend": spend, "budget": budget, "month": month, "frame": frame, "coded": coded, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 	}
 }
 
@@ -32,6 +32,9 @@ func count(n int64) string {
 func when(t *time.Time, r assay.Run) string {
 	if t == nil {
 		return ""
+	}
+	if r.Suite != nil { // it has no settings of its own
+		return t.UTC().Format("2006-01-02 15:04 MST")
 	}
 	return t.In(r.Spec.Settings.Location()).Format("2006-01-02 15:04 MST")
 }
@@ -71,6 +74,59 @@ func judges(r assay.Run) string {
 		names[i] = j.Name
 	}
 	return strings.Join(names, ", ")
+}
+
+// what names a run's suite, or its judges.
+func what(r assay.Run) string {
+	if r.Suite != nil {
+		return "suite " + r.Suite.Suite
+	}
+	return judges(r)
+}
+
+// progress is how far a harness says that it is, in thousandths; -1 where it does not say.
+func progress(v api.RunView) int {
+	if v.Harness == nil || v.Harness.Progress == nil || v.Harness.Progress.Total <= 0 {
+		return -1
+	}
+	p := v.Harness.Progress
+	return int(1000 * min(1, p.Done/p.Total))
+}
+
+// harness says what is known of a harness under way.
+func harness(v api.RunView) string {
+	h := v.Harness
+	if h == nil {
+		return ""
+	}
+	var parts []string
+	add := func(format string, a ...any) { parts = append(parts, fmt.Sprintf(format, a...)) }
+	if p := h.Progress; p != nil {
+		text := strconv.FormatFloat(p.Done, 'g', 6, 64)
+		if p.Total > 0 {
+			text += " of " + strconv.FormatFloat(p.Total, 'g', 6, 64)
+		}
+		if p.Guessed {
+			text += " as its output looks"
+		}
+		add("%s", strings.TrimSpace(text+" "+p.Text))
+	}
+	for _, m := range h.Metrics[max(0, len(h.Metrics)-3):] {
+		add("%s %s", m.Name, strconv.FormatFloat(m.Value, 'g', 6, 64))
+	}
+	if h.LogLines > 0 {
+		add("%s lines of output", count(h.LogLines))
+	}
+	if h.Idle && h.ActiveAt != nil {
+		add("alive, idle since %s", h.ActiveAt.UTC().Format("15:04:05 UTC"))
+	}
+	if h.Where != "" {
+		add("on %s", h.Where)
+	}
+	if v.By != "" {
+		add("asked for by %s", v.By)
+	}
+	return strings.Join(parts, " · ")
 }
 
 // frame says which sessions a run is about.
