@@ -161,14 +161,16 @@ func (c *Chunk) skip() {
 	}
 }
 
-// first is the length of the character or sequence with which b begins.
+// first is the length of the character or sequence with which b begins, or of its half.
 func first(b []byte) int {
-	if len(b) > 0 && b[0] == escape {
-		if n := sequence(b); n > 0 {
-			return n
-		}
-		return len(b)
+	n := len(b)
+	if n > 0 && b[0] == escape {
+		n = sequence(b)
+	} else if utf8.FullRune(b) {
+		_, n = utf8.DecodeRune(b)
 	}
-	_, n := utf8.DecodeRune(b)
+	if n == 0 {
+		n = len(b)
+	}
 	return n
 }

@@ -63,6 +63,7 @@ const (
 	maxHit      = 400      // bytes of Text
 	maxLine     = 64 << 10 // characters: a line that shows more is looked at in parts
 	searchBytes = 1 << 20
+	blockBytes  = 32 << 10
 )
 
 // Search finds lines from an offset on, at most so many, in which text stands as a person sees them: plain,
@@ -109,21 +110,76 @@ type search struct {
 
 // chunk looks at the lines of c, and says whether there are hits enough and more lines.
 func (s *search) chunk(c Chunk) bool {
-	for rest := c.Data; len(rest) > 0; {
+	passed := 0 // no line up to there is a hit, or there is one and they are looked at
+	for at := 0; at < len(c.Data); {
 		if len(s.hits) == s.most && !s.open {
 			return true
 		}
-		n := bytes.IndexByte(rest, '\n')
+		if !s.open && at >= passed {
+			block := c.Data[at:min(len(c.Data), at+blockBytes)]
+			block = block[:bytes.LastIndexByte(block, '\n')+1]
+			passed = at + len(block)
+			if len(block) > 0 && s.none(block) {
+				at, s.begin, s.no = passed, c.From+int64(passed), s.no+int64(bytes.Count(block, newline))
+				continue
+			}
+		}
+		n := bytes.IndexByte(c.Data[at:], '\n')
 		if n < 0 {
-			s.part(rest)
+			s.part(c.Data[at:])
 			return false
 		}
-		s.line(rest[:n])
-		rest = rest[n+1:]
-		s.begin, s.no = c.To-int64(len(rest)), s.no+1
+		s.line(c.Data[at : at+n])
+		at += n + 1
+		s.begin, s.no = c.From+int64(at), s.no+1
 	}
 	return false
 }
+
+// none says that no line of a block can be a hit, and costs little: almost every block has none.
+func (s *search) none(block []byte) bool {
+	low := slices.Grow(s.low[:0], len(block))[:len(block)]
+	n, seen := 0, byte(0)
+	for i := 0; i < len(block); i++ {
+		c := block[i]
+		switch fold := folded[c]; {
+		case fold != 0:
+			low[n] = fold
+			n++
+			seen |= c
+		case c == escape:
+			length := sequence(block[i:])
+			if length == 0 || block[i+length-1] == 'K' { // perhaps it erases
+				return false
+			}
+			i += length - 1
+		case c == '\b', c == '\r' && block[i+1] != '\n': // a block ends with a newline
+			return false
+		}
+	}
+	low = low[:n]
+	s.low = low
+	if s.wide {
+		if seen < utf8.RuneSelf {
+			return true
+		}
+		low = bytes.ToLower(low)
+	}
+	return !bytes.Contains(low, s.want)
+}
+
+// folded is a byte with letters of ASCII made small; 0 for control characters that a person does not see.
+var folded = func() (table [256]byte) {
+	for i := range table {
+		if c := byte(i); c >= 0x20 && c != 0x7f || c == '\t' || c == '\n' {
+			table[i] = c
+		}
+	}
+	for c := 'A'; c <= 'Z'; c++ {
+		table[c] = byte(c - 'A' + 'a')
+	}
+	return table
+}()
 
 // line looks at a line, or at the rest of one.
 func (s *search) line(rest []byte) {

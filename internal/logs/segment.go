@@ -24,6 +24,18 @@ func (s segment) end() int64 { return s.offset + s.size }
 
 func (s segment) name() string { return fmt.Sprintf("%020d-%012d", s.offset, s.line) }
 
+// parse reads a segment's name. Anything else in the folder is none of ours.
+func parse(name string) (s segment, ok bool) {
+	const offset, all = 20, 33
+	if len(name) != all || name[offset] != '-' || strings.Trim(name[:offset]+name[offset+1:], "0123456789") != "" {
+		return s, false
+	}
+	var err1, err2 error
+	s.offset, err1 = strconv.ParseInt(name[:offset], 10, 64)
+	s.line, err2 = strconv.ParseInt(name[offset+1:], 10, 64)
+	return s, err1 == nil && err2 == nil
+}
+
 // segments lists what is stored in a folder, in the order of the stream and without sizes. A folder that is
 // not there holds nothing yet.
 func segments(dir string) (list []segment, err error) {
@@ -40,10 +52,7 @@ func segments(dir string) (list []segment, err error) {
 		return nil, err
 	}
 	for _, name := range names {
-		offset, line, _ := strings.Cut(name, "-")
-		o, err1 := strconv.ParseInt(offset, 10, 64)
-		l, err2 := strconv.ParseInt(line, 10, 64)
-		if s := (segment{offset: o, line: l}); err1 == nil && err2 == nil && s.name() == name {
+		if s, ok := parse(name); ok {
 			list = append(list, s)
 		}
 	}
@@ -53,13 +62,17 @@ func segments(dir string) (list []segment, err error) {
 	return list, nil
 }
 
-// measured lists segments with their sizes. One that went away meanwhile is left out.
+// measured lists segments with their sizes. One that went away meanwhile is left out, but not the last one:
+// the log ends somewhere else by now.
 func measured(dir string) ([]segment, error) {
 	list, err := segments(dir)
+	if err != nil {
+		return nil, err
+	}
 	kept := list[:0]
-	for _, s := range list {
+	for i, s := range list {
 		info, err := os.Stat(filepath.Join(dir, s.name()))
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) && i < len(list)-1 {
 			continue
 		}
 		if err != nil {
@@ -68,7 +81,7 @@ func measured(dir string) ([]segment, error) {
 		s.size = info.Size()
 		kept = append(kept, s)
 	}
-	return kept, err
+	return kept, nil
 }
 
 // open opens a segment to read and measures it.
