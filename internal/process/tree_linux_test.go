@@ -49,9 +49,17 @@ func startKeeper(t *testing.T, leader string, env ...string) *keeper {
 	}
 	k.Remains = k.hear().Remains
 	k.all = announced()
+	var who []Identity
+	for _, pid := range k.all {
+		id, _ := Identify(pid)
+		who = append(who, id)
+	}
 	t.Cleanup(func() {
 		k.cmd.Process.Kill()
 		k.cmd.Wait()
+		for _, id := range who { // whatever was proven to fail, nothing stays behind
+			Remains{Leader: id}.End(5 * time.Second)
+		}
 		k.Remains.End(5 * time.Second)
 		for _, pid := range k.all {
 			gone(t, pid)

@@ -23,17 +23,21 @@ import (
 
 // attempt is one launch of a test.
 type attempt struct {
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	order Order
 }
 
 // newAttempt is one whose harness plays a role. It leaves nothing behind, whatever happens.
-func newAttempt(t *testing.T, role string, env ...string) *attempt {
+func newAttempt(t testing.TB, role string, env ...string) *attempt {
 	t.Helper()
 	root := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	a := &attempt{t: t, dir: filepath.Join(root, "a1"), order: Order{Run: "r1", Attempt: 1, LogDir: filepath.Join(root, "log"),
-		Argv: []string{"/proc/self/exe"}, Cwd: root, Env: append([]string{"SHIM_ROLE=" + role}, env...),
+		Argv: []string{self}, Cwd: root, Env: append([]string{"SHIM_ROLE=" + role}, env...),
 		Grace: 300 * time.Millisecond, OrphanGrace: time.Minute}}
 	t.Cleanup(func() { a.clean() })
 	return a
