@@ -247,7 +247,8 @@ func TestAReusedNumberIsNeverSignalled(t *testing.T) {
 	older.Start--
 	younger.Start++
 	elsewhere.Boot = "00000000-0000-0000-0000-000000000000"
-	for _, r := range []Remains{{Leader: older, Mark: testMark}, {Leader: younger, Mark: testMark}, {Leader: elsewhere, Mark: "PROCESS_ROLE=bystander"}, {}} {
+	for _, r := range []Remains{{Leader: older, Mark: testMark}, {Leader: younger, Mark: testMark}, {Leader: elsewhere, Mark: "PROCESS_ROLE=bystander"},
+		{Leader: younger, Mark: "PROCESS_ROLE=bystander"}, {}} {
 		if left := r.End(time.Second); len(left) > 0 || len(r.Alive()) > 0 {
 			t.Errorf("%+v: left %v", r, left)
 		}

@@ -198,6 +198,38 @@ func TestAnAttemptIsLaunchedOnce(t *testing.T) {
 	}
 }
 
+// Between the look for launch.json and that for the lock both may come.
+func TestALaunchIsNeverTakenForADeadShim(t *testing.T) {
+	t.Parallel()
+	for range 2000 {
+		dir := t.TempDir()
+		done := make(chan struct{})
+		var looker sync.WaitGroup
+		looker.Go(func() {
+			for {
+				if standing, err := Look(dir); err != nil || standing == Dead {
+					t.Error(standing, err)
+				}
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+		lock, err := takeLock(dir)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, launchFile), nil, 0o600)
+		}
+		close(done)
+		looker.Wait()
+		lock.Close()
+		if err != nil || t.Failed() {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestAStandingIsReadFromTheFolder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -248,9 +280,14 @@ func TestExitIsWrittenOnceTheDiskTakesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.launch()
-	a.said("[]")
+	until(t, 5*time.Second, "a try fails", func() bool {
+		raw, _ := os.ReadFile(filepath.Join(a.dir, outputFile))
+		return strings.Contains(string(raw), exitFile)
+	})
 	a.await(Alive)
-	os.Remove(block)
+	if err := os.Remove(block); err != nil {
+		t.Fatal(err)
+	}
 	if e := a.exit(5 * time.Second); e.Exit.Cause != assay.ExitItself || e.Exit.Code != 0 {
 		t.Errorf("%+v", e)
 	}

@@ -53,10 +53,15 @@ func Main(dir string) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE)
 	s := &shim{dir: dir, stops: make(chan assay.ExitCause, 8), hurry: make(chan struct{}, 1)}
 	if err := s.run(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s shim: %v\n", time.Now().UTC().Format(time.RFC3339), err)
+		complain(err)
 		return 1
 	}
 	return 0
+}
+
+// complain leaves a line in shim.log.
+func complain(err error) {
+	fmt.Fprintf(os.Stderr, "%s shim: %v\n", time.Now().UTC().Format(time.RFC3339), err)
 }
 
 // checkLock makes sure that this process holds the lock of its folder and that no child will. The
@@ -130,6 +135,7 @@ func (s *shim) leave(e Ended) (err error) {
 		if err = writeJSON(s.dir, exitFile, e); err == nil {
 			return nil
 		}
+		complain(err)
 		time.Sleep(time.Second)
 	}
 	return err

