@@ -198,6 +198,27 @@ func TestAnAttemptIsLaunchedOnce(t *testing.T) {
 	}
 }
 
+func TestWhoOnlyLooksTakesNobodysPlace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	looked, err := os.Create(filepath.Join(dir, lockFile))
+	if err == nil {
+		err = syscall.Flock(int(looked.Fd()), syscall.LOCK_SH)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(lockWait/5, func() { looked.Close() })
+	lock, err := takeLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := takeLock(dir); !errors.Is(err, ErrHeld) {
+		t.Error(err)
+	}
+}
+
 // Between the look for launch.json and that for the lock both may come.
 func TestALaunchIsNeverTakenForADeadShim(t *testing.T) {
 	t.Parallel()

@@ -46,6 +46,21 @@ func roles() map[string]func() {
 		"daemonizer": func() {
 			fmt.Fprintln(os.NewFile(3, "tell"), spawn("stubborn", false, nil))
 		},
+		"polite-daemonizer": func() {
+			fmt.Fprintln(os.NewFile(3, "tell"), spawnTelling("polite-daemon", true))
+		},
+		"polite-daemon": func() {
+			terms := make(chan os.Signal, 1)
+			signal.Notify(terms, syscall.SIGTERM)
+			fmt.Fprintln(os.NewFile(3, "tell"), os.Getpid())
+			<-terms
+			say("the daemon ends")
+		},
+		"polite-leaver": func() { // ends at TERM, as its daemon does when it is told
+			daemon := spawnTelling("polite-daemonizer", true)
+			say("pids", append(daemon, os.Getpid())...)
+			block()
+		},
 		"middle": func() {
 			signal.Ignore(syscall.SIGTERM)
 			fmt.Fprintln(os.NewFile(3, "tell"), os.Getpid(), spawn("stubborn", true, nil))
@@ -112,7 +127,7 @@ func spawnTelling(role string, session bool) (pids []int) {
 }
 
 func numbers(line string) (list []int) {
-	for _, f := range strings.Fields(line) {
+	for _, f := range strings.Fields(strings.Trim(line, "[]\n")) {
 		if n, err := strconv.Atoi(f); err == nil {
 			list = append(list, n)
 		}

@@ -125,6 +125,20 @@ func TestAStoppedHarnessHearsTerm(t *testing.T) {
 	}
 }
 
+func TestADaemonIsToldBeforeItIsKilled(t *testing.T) {
+	t.Parallel()
+	a := newAttempt(t, "polite-leaver")
+	a.order.Grace = 10 * time.Second
+	a.launch()
+	pids := a.said("pids")
+	a.stop(assay.ExitCancel)
+	e := a.exit(5 * time.Second)
+	nobody(t, pids)
+	if len(pids) != 2 || e.Exit.Killed || e.Exit.Signal != "SIGTERM" || !strings.Contains(a.output(), "the daemon ends\n") {
+		t.Errorf("%v %+v %s", pids, e, a.output())
+	}
+}
+
 func TestAStopIsHeardFromWhoLeavesAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 10 {
