@@ -48,6 +48,7 @@ func roles() map[string]func() {
 		},
 		"polite-daemonizer": func() {
 			fmt.Fprintln(os.NewFile(3, "tell"), spawnTelling("polite-daemon", true))
+			block()
 		},
 		"polite-daemon": func() {
 			terms := make(chan os.Signal, 1)
@@ -57,7 +58,7 @@ func roles() map[string]func() {
 			say("the daemon ends")
 		},
 		"polite-leaver": func() { // ends at TERM, as its daemon does when it is told
-			daemon := spawnTelling("polite-daemonizer", true)
+			daemon := spawnTelling("polite-daemonizer", false)
 			say("pids", append(daemon, os.Getpid())...)
 			block()
 		},

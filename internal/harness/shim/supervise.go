@@ -109,7 +109,6 @@ func (s *shim) stop(cause assay.ExitCause, why string) (_ assay.ExitCause, kille
 	s.office.changed()
 	s.tree.Signal(syscall.SIGTERM)
 	s.tree.Signal(syscall.SIGCONT) // one that is stopped could not hear
-	s.tree.SignalLeavers(syscall.SIGTERM)
 	grace := time.NewTimer(s.order.Grace)
 	defer grace.Stop()
 	look := time.NewTicker(lookEvery)
