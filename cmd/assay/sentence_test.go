@@ -65,6 +65,9 @@ func TestCommandsInSentencesExist(t *testing.T) {
 // wrongIn is the first word or flag of a command that does not exist, or "".
 func wrongIn(at *kong.Node, command string) string {
 	for i, word := range strings.Fields(command) {
+		if word == "--" { // what follows is another command
+			return ""
+		}
 		if flag, is := strings.CutPrefix(word, "--"); is {
 			if !slices.ContainsFunc(slices.Concat(at.AllFlags(false)...), func(f *kong.Flag) bool { return f.Name == flag }) {
 				return word

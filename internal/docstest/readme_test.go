@@ -145,7 +145,7 @@ func (w *watched) Write(b []byte) (int, error) {
 }
 
 // named is a command in running text: its first one or two words are checked.
-var named = regexp.MustCompile(`^assay ([a-z]+)(?: ([a-z]+)\b)?`)
+var named = regexp.MustCompile(`^assay ([a-z]+)(?: ([a-z][a-z-]*)\b)?`)
 
 // askHelp asks the program for help on every command that the documents name.
 func askHelp(t *testing.T, bin string) {
