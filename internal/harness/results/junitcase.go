@@ -9,8 +9,11 @@ import (
 	"assay/internal/assay"
 )
 
-// maxProperties bounds the properties that are kept of a case.
-const maxProperties = 200
+// Bounds of what is kept of a case.
+const (
+	maxProperties = 200
+	maxRemarks    = 20 // failures, and errors
+)
 
 // test is a testcase that is being read.
 type test struct {
@@ -36,11 +39,11 @@ func (t *test) start(name string, attr map[string]string) *strings.Builder {
 	r := &remark{kind: attr["type"], message: attr["message"]}
 	switch name {
 	case "failure":
-		if len(t.failures) < maxFindings {
+		if len(t.failures) < maxRemarks {
 			t.failures = append(t.failures, r)
 		}
 	case "error":
-		if len(t.errors) < maxFindings {
+		if len(t.errors) < maxRemarks {
 			t.errors = append(t.errors, r)
 		}
 	case "skipped":

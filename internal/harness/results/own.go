@@ -51,7 +51,7 @@ func readOwnArray(d *document) error {
 	n := 0
 	err := d.array(func() error {
 		n++
-		return ownCase(d, fmt.Sprintf("case %d", n))
+		return ownCase(d, fmt.Sprintf("case %d", n), func() error { return nil })
 	})
 	if err == nil {
 		err = d.end()
@@ -84,10 +84,7 @@ func readOwnLines(in *bufio.Reader, o *out) error {
 		}
 		d := open(bytes.NewReader(line), "", o)
 		d.text.line = int64(n)
-		err = ownCase(d, where)
-		if err == nil {
-			err = d.end()
-		}
+		err = ownCase(d, where, d.end)
 		if fatal(err) {
 			return err
 		}
@@ -116,15 +113,19 @@ func readLine(in *bufio.Reader) (line []byte, long bool, err error) {
 	}
 }
 
-// ownCase reads the case that comes next. One that is not as documented is told and left out.
-func ownCase(d *document, where string) error {
+// ownCase reads the case that comes next, after which end must hold. One that is not as documented is told
+// and left out.
+func ownCase(d *document, where string, end func() error) error {
 	raw, lost, err := d.keep(nil)
+	if err == nil {
+		err = end()
+	}
 	if err != nil {
 		return err
 	}
 	c, err := parseOwn(gjson.ParseBytes(raw))
 	if err != nil {
-		d.o.faults.add(inside(d.entry, where), "%s", err)
+		d.o.faults.add(where, "%s", err)
 		return nil
 	}
 	if lost {

@@ -82,18 +82,29 @@ func (p *plain) feed(chunk []byte) {
 			p.held[0], p.escape = c, 1
 		case c < ' ':
 			p.put(fmt.Appendf(nil, `\u%04x`, c)...)
-		case p.length < maxString-8:
-			end := i + 1 // the run of characters that need nothing
-			for end < len(chunk) && end-i < maxString/2 && chunk[end] >= ' ' && chunk[end] != '"' && chunk[end] != '\\' {
-				end++
-			}
-			p.at += int64(end - i - 1)
-			p.put(chunk[i:end]...)
-			i = end - 1
 		default:
-			p.put(c)
+			n := 1 + plainRun(chunk[i+1:], p.room()-1) // characters that need nothing go together
+			p.at += int64(n - 1)
+			p.put(chunk[i : i+n]...)
+			i += n - 1
 		}
 	}
+}
+
+// plainRun is how many bytes of b, at most most, are characters of a string that need nothing.
+func plainRun(b []byte, most int64) (n int) {
+	for n < len(b) && int64(n) < most && b[n] >= ' ' && b[n] != '"' && b[n] != '\\' {
+		n++
+	}
+	return n
+}
+
+// room is how much of the string is still kept; of what is left out any length may go together.
+func (p *plain) room() int64 {
+	if p.dropped != nil {
+		return 1 << 40
+	}
+	return maxString - p.length
 }
 
 // outside takes a character between strings.
@@ -149,7 +160,7 @@ func (p *plain) escaped(c byte) {
 // put adds to the string, or to what is left out of it.
 func (p *plain) put(b ...byte) {
 	p.length += int64(len(b))
-	if p.dropped == nil && (p.length <= maxString || b[0]&0xC0 == 0x80) { // never within a character
+	if p.dropped == nil && (p.length <= maxString || b[0]&0xC0 == 0x80) { // no cut within a character
 		p.out = append(p.out, b...)
 		return
 	}

@@ -64,8 +64,7 @@ func (d *document) fault(where jsontext.Pointer, format string, args ...any) {
 // end reads on to where the document must end.
 func (d *document) end() error {
 	if d.PeekKind() != 0 {
-		d.fault("", "more follows after its end (line %d)", d.text.line)
-		return nil
+		return errors.New("more follows after its end")
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
 		return err
