@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"time"
 	"unicode/utf8"
 )
@@ -25,12 +26,16 @@ func Tail(dir string, lines, most int) (Chunk, error) {
 		from := max(list[i].offset, end-int64(most))
 		r := reader{dir: dir, at: from, line: -1}
 		if from == end { // nothing is asked for, or there is nothing yet
-			c, _, err = r.begin(list)
+			c, _, f, err := r.begin(list)
+			if f != nil {
+				f.Close()
+			}
 			return c, err
 		}
-		if c, err = r.read(int(end-from), false); err == nil {
-			c.last(lines)
+		if c, err = r.read(int(end-from), false); err == nil && (c.Gap > 0 || r.ends == atGap) {
+			err = fs.ErrNotExist // the end is somewhere else by now
 		}
+		c.last(lines)
 		return c, err
 	})
 	c.Gap = 0

@@ -122,6 +122,28 @@ func TestReadLittle(t *testing.T) {
 	}
 }
 
+// A sequence that never ends holds nobody up, however little is asked for.
+func TestReadGetsOn(t *testing.T) {
+	text := "a\x1b]0;" + strings.Repeat("x", 2*maxSequence) + strings.Repeat("\xf4", 20)
+	dir := written(t, Options{}, text)
+	for _, most := range []int{1, 100, maxSequence, maxSequence + 1, 1 << 20} {
+		var got []byte
+		for {
+			c, err := Read(dir, int64(len(got)), most, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(c.Data) == 0 {
+				break
+			}
+			got = append(got, c.Data...)
+		}
+		if string(got) != text {
+			t.Errorf("by %d: %d bytes of %d", most, len(got), len(text))
+		}
+	}
+}
+
 // A follower that is slower than the bound is told what it missed, and its line numbers are right behind it.
 func TestSlowFollowerIsToldTheGap(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
@@ -178,7 +200,7 @@ func TestFollowTellsTheLastWords(t *testing.T) {
 // Segments go away while they are being read: nobody gets an error, and all that is said is of the text.
 func TestReadersWhileSegmentsGoAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
-	w := openWriter(t, dir, Options{Bound: 4 << 10, Segment: 256})
+	w := openWriter(t, dir, Options{Bound: 8 << 10, Segment: 256})
 	var whole []byte
 	for i := range 15_000 {
 		whole = append(whole, numbered(i)...)

@@ -2,7 +2,10 @@ package logs
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"unicode/utf8"
 )
@@ -32,6 +35,7 @@ type reader struct {
 	line  int64  // lines before at; -1: not known
 	reuse bool   // a chunk may go into the memory of the one before it
 	buf   []byte // that memory
+	ends  end    // why the last chunk ends where it does
 }
 
 func (r *reader) next(most int, whole bool) (Chunk, error) {
@@ -48,24 +52,23 @@ func (r *reader) read(most int, whole bool) (Chunk, error) {
 	if err != nil {
 		return Chunk{}, err
 	}
-	c, i, err := r.begin(list)
-	if err != nil || i == len(list) {
+	c, list, f, err := r.begin(list)
+	if err != nil || f == nil {
 		return c, err
 	}
 	c.Data = r.buf[:0]
-	ends, err := c.fill(r.dir, list[i:], most)
-	if err != nil {
+	if r.ends, err = c.fill(r.dir, list, f, most); err != nil {
 		return c, err
 	}
 	n := edge(c.Data)
 	const longest = maxSequence + utf8.UTFMax
-	if n == 0 && ends == full && most < longest { // one character or sequence, which is longer
+	if n == 0 && r.ends == full && most < longest { // one character or sequence, which is longer
 		c, err = r.read(longest, whole)
 		c.Data = c.Data[:first(c.Data)]
 		c.To = c.From + int64(len(c.Data))
 		return c, err
 	}
-	if ends == atGap || ends == atEnd && whole {
+	if r.ends == atGap || r.ends == atEnd && whole {
 		n = len(c.Data)
 	}
 	c.Data = c.Data[:n]
@@ -77,11 +80,11 @@ func (r *reader) read(most int, whole bool) (Chunk, error) {
 	return c, nil
 }
 
-// begin finds the segment in which the next chunk begins, and what the chunk says of its place; len(list)
-// where nothing is stored from there on.
-func (r *reader) begin(list []segment) (c Chunk, i int, err error) {
+// begin finds the segment in which the next chunk begins, opened and first in the rest of the list, and what
+// the chunk says of its place; no segment where nothing is stored from there on.
+func (r *reader) begin(list []segment) (c Chunk, rest []segment, f *os.File, err error) {
 	c.From, c.To, c.Line = r.at, r.at, max(0, r.line)
-	i, _ = slices.BinarySearchFunc(list, r.at+1, func(s segment, at int64) int {
+	i, _ := slices.BinarySearchFunc(list, r.at+1, func(s segment, at int64) int {
 		if s.offset < at {
 			return -1
 		}
@@ -89,27 +92,30 @@ func (r *reader) begin(list []segment) (c Chunk, i int, err error) {
 	})
 	for i = max(0, i-1); i < len(list); i++ {
 		s := &list[i]
-		f, err := s.open(r.dir)
+		f, err = s.open(r.dir)
+		if errors.Is(err, fs.ErrNotExist) && i < len(list)-1 {
+			continue // it went away: the gap is larger than when it was listed
+		}
 		if err != nil {
-			return c, i, err
+			return c, nil, nil, err
 		}
 		from := max(r.at, s.offset)
 		switch {
-		case from > r.at || from == s.offset:
+		case from == s.offset:
 			c.Line = s.line
 		case r.line < 0:
 			c.Line, err = s.linesBefore(f, min(from, s.end()))
 		}
+		if err == nil && s.end() > r.at {
+			c.From, c.Gap = from, from-r.at
+			return c, list[i:], f, nil
+		}
 		f.Close()
 		if err != nil {
-			return c, i, err
-		}
-		if s.end() > r.at {
-			c.From, c.Gap = from, from-r.at
-			break
+			return c, nil, nil, err
 		}
 	}
-	return c, i, nil
+	return c, nil, nil, nil
 }
 
 // end is why a chunk ends.
@@ -121,26 +127,30 @@ const (
 	atEnd            // nothing follows yet
 )
 
-// fill reads from the segments of list up to most bytes, in one piece.
-func (c *Chunk) fill(dir string, list []segment, most int) (end, error) {
+// fill reads up to most bytes from the segments of list, of which f is the first, in one piece.
+func (c *Chunk) fill(dir string, list []segment, f *os.File, most int) (ends end, err error) {
 	for i := range list {
 		s, at := &list[i], c.From+int64(len(c.Data))
-		if s.offset > at {
-			return atGap, nil
+		if i > 0 {
+			if s.offset > at {
+				return atGap, nil
+			}
+			if len(c.Data) == most {
+				return full, nil
+			}
+			if f, err = s.open(dir); errors.Is(err, fs.ErrNotExist) {
+				return atGap, nil
+			}
+			if err != nil {
+				return 0, err
+			}
 		}
-		if len(c.Data) == most {
-			return full, nil
-		}
-		f, err := s.open(dir)
-		if err != nil {
-			return 0, err
-		}
-		have := len(c.Data)
-		c.Data = slices.Grow(c.Data, int(min(int64(most-have), max(0, s.end()-at))))
-		n, err := f.ReadAt(c.Data[have:have+int(min(int64(most-have), max(0, s.end()-at)))], at-s.offset)
+		have, more := len(c.Data), int(min(int64(most-len(c.Data)), max(0, s.end()-at)))
+		c.Data = slices.Grow(c.Data, more)
+		n, err := f.ReadAt(c.Data[have:have+more], at-s.offset)
 		f.Close()
 		c.Data = c.Data[:have+n]
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, err
 		}
 		if at+int64(n) < s.end() {

@@ -7,51 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// FindLine finds where a line begins; lines count from 1. Of a line that is not stored any more, or begins
-// where it is not, it finds the next byte that is stored; of one that is not there yet, the end. actual is
-// the line in which the byte at offset lies: what Read says of that offset, plus one.
-func FindLine(dir string, line int64) (offset, actual int64, err error) {
-	type place struct{ offset, line int64 }
-	p, err := stable(func() (place, error) {
-		list, err := segments(dir)
-		if err != nil || len(list) == 0 {
-			return place{0, 1}, err
-		}
-		i := 0 // the last segment before which fewer lines ended than before the line
-		for i+1 < len(list) && list[i+1].line < line-1 {
-			i++
-		}
-		s := &list[i]
-		if s.line >= line-1 {
-			return place{s.offset, s.line + 1}, nil
-		}
-		f, err := s.open(dir)
-		if err != nil {
-			return place{}, err
-		}
-		defer f.Close()
-		lines, at := s.line, s.end()
-		err = scan(f, s.size, func(from int64, part []byte) bool {
-			n := int64(bytes.Count(part, newline))
-			if lines+n < line-1 {
-				lines += n
-				return true
-			}
-			at = s.offset + from
-			for ; lines < line-1; lines++ {
-				n := bytes.IndexByte(part, '\n') + 1
-				at, part = at+int64(n), part[n:]
-			}
-			return false
-		})
-		if at == s.end() && i+1 < len(list) {
-			at, lines = list[i+1].offset, list[i+1].line
-		}
-		return place{at, lines + 1}, err
-	})
-	return p.offset, p.line, err
-}
-
 // Hit is a line that holds what was looked for.
 type Hit struct {
 	Line   int64  `json:"line"`   // from 1

@@ -26,19 +26,23 @@ func found(t testing.TB, dir, text string) (lines []int64, texts []string) {
 }
 
 func TestSearch(t *testing.T) {
-	dir := written(t, Options{Segment: 7}, "first\n\x1b[1mEr\x1b[31mror\x1b[0m: no\r\nerro\rr\n10%\r50%\r99%\nGRÖSSE\n\n\tlast ERROR\nab\x1b[2Kc\n")
+	dir := written(t, Options{Segment: 7}, "first\n\x1b[1mEr\x1b[31mror\x1b[0m: no\r\nerro\rr\n10%\r50%\r99%\nGRÖSSE\n\n\tlast ERROR")
 	for text, want := range map[string]string{
 		"error": "[2 7] [Error: no \tlast ERROR]", "ERROR:": "[2] [Error: no]", "größe": "[] []", "grösse": "[5] [GRÖSSE]",
 		"rrro": "[3] [rrro]", // what the terminal shows of erro\rr
 		"50%":  "[] []", "99%": "[4] [99%]", "[31": "[] []", "no\r": "[] []", "first\n": "[] []", "\tLAST": "[7] [\tlast ERROR]",
-		"  c": "[8] [  c]",
 	} {
 		lines, texts := found(t, dir, text)
 		if got := fmt.Sprint(lines, " ", texts); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
-	if lines, _ := found(t, dir, ""); len(lines) != 8 {
+	for line, want := range map[string]string{"ab\x1b[2Kc": "  c", "abc\b\bx": "axc", "50%\r99%": "99%", "a\x1b[32mb": "ab", "é\x1b]0;no\x07É": "éé"} {
+		if lines, _ := found(t, written(t, Options{}, "first\n"+line+"\n"), want); fmt.Sprint(lines) != "[2]" {
+			t.Errorf("%q is not found in %q", want, line)
+		}
+	}
+	if lines, _ := found(t, dir, ""); len(lines) != 7 {
 		t.Errorf("every line: %v", lines)
 	}
 }

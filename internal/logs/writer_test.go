@@ -139,23 +139,29 @@ func headAndTail(t *testing.T, step int) {
 
 // A line longer than the bound, of characters that no segment can hold evenly and that writes split.
 func TestOneEndlessLine(t *testing.T) {
-	text := strings.Repeat("€", 6002)
-	for _, step := range []int{1, 2, 1000, 3003, len(text)} {
-		dir := written(t, Options{Bound: 8000, Segment: 1000}, slices.Collect(pieces(text, step))...)
-		head, rest, _ := strings.Cut(copied(t, dir), "\n[assay: ")
-		cut, tail, _ := strings.Cut(rest, "]\n")
-		left, _, _ := strings.Cut(cut, " ")
-		n, err := strconv.Atoi(left)
-		if err != nil || len(head)+n+len(tail) != len(text) || !strings.HasSuffix(cut, ", 0 lines") {
-			t.Errorf("by %d: %d + %s + %d", step, len(head), cut, len(tail))
+	text := strings.Repeat("€", 6402)
+	for _, segment := range []int64{997, 998, 999, 1000} {
+		for _, step := range []int{1, 2, 1000, 3003, len(text)} {
+			endlessLine(t, text, step, segment)
 		}
-		if strings.Trim(tail, "€") != "" || strings.Trim(head, "€") != "€"[:len(head)%3] || tail == "" || head == "" {
-			t.Errorf("by %d: half characters: %q, %q", step, strings.Trim(head, "€"), strings.Trim(tail, "€"))
-		}
-		hits, _, err := Search(t.Context(), dir, "€€", 0, 10) // head and tail are not one
-		if err != nil || len(hits) != 2 || hits[0].Offset != 0 || hits[1].Offset != int64(len(head)+n) || hits[1].Line != 1 {
-			t.Errorf("by %d: found %+v, %v", step, hits, err)
-		}
+	}
+}
+
+func endlessLine(t *testing.T, text string, step int, segment int64) {
+	dir := written(t, Options{Bound: 8000, Segment: segment}, slices.Collect(pieces(text, step))...)
+	head, rest, _ := strings.Cut(copied(t, dir), "\n[assay: ")
+	cut, tail, _ := strings.Cut(rest, "]\n")
+	left, _, _ := strings.Cut(cut, " ")
+	n, err := strconv.Atoi(left)
+	if err != nil || len(head)+n+len(tail) != len(text) || !strings.HasSuffix(cut, ", 0 lines") {
+		t.Errorf("%d by %d: %d + %s + %d", segment, step, len(head), cut, len(tail))
+	}
+	if strings.Trim(tail, "€") != "" || strings.Trim(head, "€") != "€"[:len(head)%3] || tail == "" || head == "" {
+		t.Errorf("%d by %d: half characters: %q, %q", segment, step, strings.Trim(head, "€"), strings.Trim(tail, "€"))
+	}
+	hits, _, err := Search(t.Context(), dir, "€€", 0, 10) // head and tail are not one
+	if err != nil || len(hits) != 2 || hits[0].Offset != 0 || hits[1].Offset != int64(len(head)+n) || hits[1].Line != 1 {
+		t.Errorf("%d by %d: found %+v, %v", segment, step, hits, err)
 	}
 }
 
@@ -294,7 +300,7 @@ func TestNoNewSegment(t *testing.T) {
 
 func TestForeignFilesAreNoSegments(t *testing.T) {
 	dir := written(t, Options{}, "text\n")
-	for _, name := range []string{"1-2", "+0000000000000000001-000000000000", "notes-a", "00000000000000000005-000000000001.tmp", "-"} {
+	for _, name := range []string{"1-2", "+0000000000000000001-000000000000", "notes-a", "00000000000000000005-1", "00000000000000000005-000000000001.tmp", "-"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("no"), 0o600); err != nil {
 			t.Fatal(err)
 		}
