@@ -74,13 +74,15 @@ func (c *wrapCmd) Run(a *app) error {
 	if a.Server == "" {
 		job.LastConnect = a.reportsAtLast
 	}
-	status, err := wrap.Run(context.WithoutCancel(a.ctx), job)
+	done, err := wrap.Run(context.WithoutCancel(a.ctx), job)
 	if err != nil {
 		return err
 	}
-	c.sendLeft(a, root)
-	if status != 0 {
-		return wrapped(status)
+	if done.Told {
+		c.sendLeft(a, root)
+	}
+	if done.Status != 0 {
+		return wrapped(done.Status)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (r *running) hear(ours *os.File) {
 		if err != nil {
 			return
 		}
-		e, err := report.Parse(string(line), time.Now().UTC())
+		e, err := report.Parse(mask(string(line), r.secrets), time.Now().UTC())
 		if err == nil {
 			r.spool.add(e)
 			continue

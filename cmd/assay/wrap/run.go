@@ -71,31 +71,36 @@ type running struct {
 	pass    []byte
 }
 
-// Run runs the command and returns the exit status that it asks this process to end with. An error means
-// that the command was not run, because of how it was asked for.
-func Run(ctx context.Context, j Job) (status int, err error) {
+// Done is how a job ended.
+type Done struct {
+	Status int  // that this process is to end with
+	Told   bool // the server knows everything
+}
+
+// Run runs the command. An error means that it was not run, because of how it was asked for.
+func Run(ctx context.Context, j Job) (d Done, err error) {
 	r := &running{Job: j, started: time.Now()}
 	if r.secrets, err = secretValues(j.Secrets); err != nil {
-		return 0, err
+		return d, err
 	}
 	if r.masker, err = logs.NewMasker(r.secrets); err != nil {
-		return 0, assay.Errorf(assay.CodeInvalid, "secret: %w", err).WithHint("leave it out: what is so short would be found everywhere")
+		return d, assay.Errorf(assay.CodeInvalid, "secret: %w", err).WithHint("leave it out: what is so short would be found everywhere")
 	}
 	if r.watcher, err = report.NewWatcher(j.Link); err != nil {
-		return 0, assay.Errorf(assay.CodeInvalid, "%w", err)
+		return d, assay.Errorf(assay.CodeInvalid, "%w", err)
 	}
 	if err := r.keep(); err != nil {
 		j.Say("nothing of this run is told: %s", err)
-		return r.alone(), nil
+		return Done{Status: r.alone()}, nil
 	}
 	server, err := j.Connect(r.spool.start)
 	if err != nil {
-		return 0, err
+		return d, err
 	}
 	s := &sender{spool: r.spool, server: server}
 	if j.Exclusive {
 		if err := r.ask(ctx, s); err != nil {
-			return 0, err
+			return d, err
 		}
 	}
 	return r.run(s), nil
@@ -168,7 +173,7 @@ func (r *running) ask(ctx context.Context, s *sender) error {
 }
 
 // run runs the command, tells what comes, and what is left at the end.
-func (r *running) run(s *sender) int {
+func (r *running) run(s *sender) Done {
 	r.noteResults()
 	stops := make(chan struct{})
 	s.stop = sync.OnceFunc(func() { close(stops) })
@@ -185,27 +190,27 @@ func (r *running) run(s *sender) int {
 	}
 	enough()
 	<-told
-	r.last(s)
-	return status
+	return Done{Status: status, Told: r.last(s)}
 }
 
 // last tells what is left, for as long as it may take, and says what becomes of the rest.
-func (r *running) last(s *sender) {
+func (r *running) last(s *sender) (told bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Patience)
 	defer cancel()
-	err := s.all(ctx)
+	err := s.patiently(ctx)
 	if err != nil && r.LastConnect != nil {
 		if server, failed := r.LastConnect(r.spool.start); failed == nil {
 			s.server = server
-			err = s.all(ctx)
+			err = s.all(context.Background()) // it is this process's own
 		}
 	}
 	if err == nil {
 		_ = r.spool.drop() // what stays is told again, and changes nothing
-		return
+		return true
 	}
 	r.spool.close()
 	r.Say("not all could be told (%s); it is kept in %s: `assay wrap --send %s`, or the next `assay wrap`, tells it", err, r.spool.dir, r.spool.dir)
+	return false
 }
 
 // child runs the command to its end.

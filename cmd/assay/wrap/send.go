@@ -34,6 +34,7 @@ type sender struct {
 	server Server
 	state  sent
 	loaded bool
+	heard  bool   // the server has answered
 	full   bool   // the last piece was a large one: there is surely more
 	stop   func() // called when a cancel was asked for
 }
@@ -54,7 +55,7 @@ func (s *sender) step(ctx context.Context, over bool) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		s.state.Run = r.ID
+		s.state.Run, s.heard = r.ID, true
 		return true, s.save()
 	}
 	r, events, bytes, err := s.piece(over)
@@ -69,6 +70,7 @@ func (s *sender) step(ctx context.Context, over bool) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	s.heard = true
 	if got.Stop && s.stop != nil {
 		s.stop()
 	}
@@ -147,6 +149,24 @@ func (s *sender) all(ctx context.Context) error {
 	defer cancel()
 	_, err = s.server.Finish(ctx, s.state.Run, *f)
 	return err
+}
+
+// patiently is all, again and again until ctx ends, where the server has answered before. One that never
+// did is asked once: the command has ended, and whoever called it waits.
+func (s *sender) patiently(ctx context.Context) error {
+	for {
+		err := s.all(ctx)
+		if err == nil || !s.heard {
+			return err
+		}
+		timer := time.NewTimer(sendEvery)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		case <-timer.C:
+		}
+	}
 }
 
 // follow tells what comes, until ctx ends. It says once that a server does not answer, and once that it
