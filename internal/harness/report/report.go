@@ -29,9 +29,10 @@ type Event struct {
 
 // Bounds of a line and of its parts, in bytes.
 const (
-	MaxLine = 4 << 10
-	maxName = 200
-	maxText = 500
+	MaxLine    = 4 << 10
+	maxName    = 200
+	maxText    = 500
+	maxAddress = 2000
 )
 
 // Parse reads a line of the report channel:
@@ -42,9 +43,12 @@ const (
 //
 // The error says what is wrong with the line and how it should be.
 func Parse(line string, now time.Time) (e Event, err error) {
-	verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	first, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	text = clean(text)
+	if len(line) > MaxLine {
+		return e, fmt.Errorf("a line of %d bytes is too long, %d are allowed", len(line), MaxLine)
+	}
+	verb, rest := word(line)
+	first, text := word(rest)
+	text = brief(text)
 	e.At = now
 	switch verb {
 	case "progress":
@@ -57,6 +61,15 @@ func Parse(line string, now time.Time) (e Event, err error) {
 		err = fmt.Errorf("%.40q is not known: a line is `progress DONE/TOTAL [text]`, `metric NAME VALUE` or `link URL [text]`", verb)
 	}
 	return e, err
+}
+
+// word is the first word of s, and the rest.
+func word(s string) (first, rest string) {
+	s = strings.TrimSpace(s)
+	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
+		return s[:i], strings.TrimSpace(s[i:])
+	}
+	return s, ""
 }
 
 func progress(first, text string, now time.Time) (*assay.Progress, error) {
@@ -82,15 +95,19 @@ func metric(name, value string, now time.Time) (*assay.Metric, error) {
 
 func link(address, text string) (*assay.Link, error) {
 	if !Address(address) {
-		return nil, fmt.Errorf("link %.60q is not an http or https address", address)
+		return nil, fmt.Errorf("link %.60q is not an http or https address, for instance https://example.com/run/7", address)
 	}
 	return &assay.Link{URL: address, Text: text}, nil
 }
 
-// Address says whether s is an address that may become a link: http or https, with a host.
+// Address says whether s is an address that may become a link: http or https, with a host, without a
+// name or password before it, and without a character that an address has only in disguise.
 func Address(s string) bool {
+	if len(s) > maxAddress || s != clean(s) || strings.ContainsAny(s, " \"<>\\`") {
+		return false
+	}
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(s) <= 2000 && s == clean(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
 }
 
 // number reads a finite number.
@@ -102,16 +119,21 @@ func number(s string) (float64, error) {
 	return x, err
 }
 
-// clean makes a text one line of printable characters, and bounds it.
+// brief is a text as one line, bounded.
+func brief(s string) string {
+	s = clean(s)
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "")
+	}
+	return s
+}
+
+// clean is s without what does not print, among it what turns the direction of writing.
 func clean(s string) string {
-	s = strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(s, ""))
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "")
-	}
-	return s
 }
