@@ -5,6 +5,7 @@ package main
 import (
 	"io"
 	"os"
+	_ "time/tzdata" // days, months and schedules have zones, on machines without zone files too
 
 	"assay/internal/harness/shim"
 )

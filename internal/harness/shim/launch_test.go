@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -120,6 +121,10 @@ func TestALongPathWorks(t *testing.T) {
 	}
 }
 
+// libcSignals are 32 and 33, which belong to the C library: where whoever started these tests ignores them,
+// everybody does, and no Go program can change that.
+var libcSignals = regexp.MustCompile(`SigIgn:\t0000000[01][08]0000000\n`)
+
 // A harness gets its streams, its report channel and its environment, and nothing of what its server or
 // its shim ignore or hold.
 func TestAHarnessInheritsNothingElse(t *testing.T) {
@@ -132,7 +137,7 @@ func TestAHarnessInheritsNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := filepath.Join(a.dir, reportFile)
-	text := a.output()
+	text := libcSignals.ReplaceAllString(a.output(), "SigIgn:\t0000000000000000\n")
 	for _, want := range []string{"SigIgn:\t0000000000000000\n", "SigBlk:\t0000000000000000\n", "fd 0 false /dev/null\n", "fd 1 false pipe:", "fd 2 false pipe:", "fd 3 false " + report + "\n",
 		"env SHIM_ROLE=state|" + m.Mark + "|ASSAY_RUN=r1|ASSAY_REPORT=" + report + "|ASSAY_REPORT_FD=3\n"} {
 		if !strings.Contains(text, want) {
