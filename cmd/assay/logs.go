@@ -222,7 +222,7 @@ func (a *app) followLog(d *door, id assay.RunID, tail int, view *logView) error 
 		if from = chunk.To; chunk.End {
 			return nil
 		}
-		if !said {
+		if !said && d.node().Owns() { // with a database an owner may be on another machine
 			said = true
 			a.say("no process drives %s: waits for what still comes; `assay watch %s`, or `assay serve`, goes on with it", id, id)
 		}
