@@ -37,6 +37,9 @@ func (c *logsCmd) Run(a *app) error {
 	}
 	d, id, err := c.open(a, a.look)
 	if err != nil {
+		if named, notNamed := assay.ParseRunID(c.RunID); notNamed == nil {
+			return a.leftLog(named, err)
+		}
 		return err
 	}
 	view := a.newLogView(c.Plain)
@@ -44,7 +47,10 @@ func (c *logsCmd) Run(a *app) error {
 	case c.Search != "":
 		return a.searchLog(d, id, c.Search)
 	case c.Follow:
-		return a.followLog(d, id, c.Tail, view)
+		if err := a.followLog(d, id, c.Tail, view); err != nil {
+			return a.leftLog(id, err)
+		}
+		return nil
 	case c.Tail > 0:
 		chunk, err := d.LogTail(a.ctx, id, c.Tail)
 		if err != nil {
