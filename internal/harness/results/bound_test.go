@@ -40,7 +40,7 @@ func TestLongStringsKeepTheirDifference(t *testing.T) {
 			if err != nil || !bytes.HasSuffix(got, []byte(`"`)) || len(got) > maxString+100 {
 				t.Errorf("%q, %d: %d bytes, %v", end, shift, len(got), err)
 			}
-			d := open(strings.NewReader(s), "", aside())
+			d := open(strings.NewReader(s), "", aside(1))
 			if raw, _, err := d.keep(nil); err != nil || strings.Contains(string(raw), "\uFFFD") {
 				t.Errorf("%q, %d: %v: the cut fell within a character: %.80s", end, shift, err, raw[max(0, len(raw)-80):])
 			}
@@ -106,9 +106,9 @@ func (h huge) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// TestMemoryIsBounded reads files of 64 MiB, each of one case, that are long in every way that a file can be.
+// TestMemoryIsBounded reads files of 24 MiB, each of one case, that are long in every way that a file can be.
 func TestMemoryIsBounded(t *testing.T) {
-	const size = 64 << 20
+	const size = 24 << 20
 	text := strings.Repeat("long text, ", 1000)
 	for _, c := range []struct {
 		name   string
@@ -135,7 +135,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		c.times, c.peak = size/int64(len(c.filler)), &peak
 		n := 0
 		err := Read(c.format, c.name, c.huge, c.size(), 0, func(assay.Case) error { n++; return nil })
-		if used := int64(peak) - int64(before.HeapAlloc); n != 1 || err != nil || used > 24<<20 || peak == 0 {
+		if used := int64(peak) - int64(before.HeapAlloc); n != 1 || err != nil || used > 12<<20 || peak == 0 {
 			t.Errorf("%s: %d cases, %d MiB, %v", c.name, n, used>>20, err)
 		}
 	}

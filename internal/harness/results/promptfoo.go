@@ -48,10 +48,9 @@ type alike struct {
 }
 
 func readPromptfoo(r io.ReaderAt, size int64, name string, o *out) error {
-	p := &promptfoo{o: o, prompts: map[string]map[string]string{}, alike: map[mark]*alike{}, first: true,
+	p := &promptfoo{o: aside(o.most), prompts: map[string]map[string]string{}, alike: map[mark]*alike{}, first: true,
 		lines: strings.HasSuffix(strings.ToLower(name), ".jsonl")}
-	look := whole(r, size, aside())
-	if err := p.file(look); errors.Is(err, errOld) {
+	if err := p.file(whole(r, size, p.o)); errors.Is(err, errOld) {
 		o.faults.add("", "it has version %d of promptfoo's format, and versions from %d on are read; write it again with a newer promptfoo", p.version, firstVersion)
 		return nil
 	}
@@ -60,7 +59,7 @@ func readPromptfoo(r io.ReaderAt, size int64, name string, o *out) error {
 			slices.Sort(at)
 		}
 	}
-	p.first, p.count.said = false, 0
+	p.first, p.o, p.count.said = false, o, 0
 	d := whole(r, size, o)
 	if err := p.file(d); fatal(err) {
 		return err
@@ -78,11 +77,11 @@ var errOld = errors.New("old version")
 func (p *promptfoo) file(d *document) error {
 	if p.lines {
 		for {
-			if err := p.result(d); err != nil || d.PeekKind() == 0 {
-				if err == io.EOF {
-					return nil
-				}
+			if err := p.result(d); err != nil {
 				return err
+			}
+			if d.PeekKind() == 0 {
+				return d.end()
 			}
 		}
 	}
@@ -157,7 +156,7 @@ func (p *promptfoo) prompt(provider, label, text string) {
 func (p *promptfoo) result(d *document) error {
 	if kind := d.PeekKind(); kind != '{' {
 		_, _, err := d.keep(want{})
-		if err == nil && !p.first {
+		if err == nil {
 			d.fault(d.StackPointer(), "a result is not an object")
 		}
 		return err

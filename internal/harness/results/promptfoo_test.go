@@ -2,6 +2,7 @@ package results
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -220,6 +221,13 @@ func TestPromptfooFaults(t *testing.T) {
 		faulty(t, err, append(c.words, "r.json")...)
 		if len(cases) != c.cases || Whole(err) {
 			t.Errorf("%s: %d cases, whole %v: %v", c.name, len(cases), Whole(err), err)
+		}
+	}
+	for name, content := range map[string]string{"r.json": `[]`, "empty.jsonl": ``, "cut.jsonl": good + "\n" + `{"success"`, "bad.jsonl": good + "\nx"} {
+		_, err := read(t, assay.ResultPromptfoo, name, []byte(content))
+		var e *Error
+		if !errors.As(err, &e) || e.Count != 1 || !e.Partly {
+			t.Errorf("%s: %v, want one fault", name, err)
 		}
 	}
 	cases, err := read(t, assay.ResultPromptfoo, "r.json", []byte(one(`"success":true,"score":NaN`)))

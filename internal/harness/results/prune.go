@@ -43,7 +43,7 @@ func whole(r io.ReaderAt, size int64, o *out) *document {
 }
 
 // aside is for a first look, of which the faults are told by the second one.
-func aside() *out { return &out{faults: &Error{}} }
+func aside(most int64) *out { return &out{faults: &Error{}, most: most} }
 
 func inside(entry, where string) string {
 	if entry == "" || where == "" {
