@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"assay/internal/harness/shim/shimtest"
 	"assay/internal/judge/llm/llmtest"
 	"assay/internal/store/postgres/pgtest"
 )
@@ -36,7 +37,10 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			env.Defer(func() { os.RemoveAll(dir) })
+			env.Defer(func() {
+				shimtest.EndAll(env.T().(testing.TB), filepath.Join(dir, "data"))
+				os.RemoveAll(dir)
+			})
 			env.Setenv("ASSAY_DATA", filepath.Join(dir, "data"))
 			env.Setenv("TMPDIR", dir)
 			shared, err := filepath.Abs("../../../shared/data")

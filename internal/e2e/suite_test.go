@@ -15,11 +15,13 @@ import (
 	"assay/internal/api/client"
 	"assay/internal/assay"
 	"assay/internal/engine"
+	"assay/internal/harness/shim/shimtest"
 )
 
 // suite applies a suite of one sh script in a folder of its own, which is returned.
 func (w *world) suite(name, script, more string) (dir string) {
 	w.t.Helper()
+	w.t.Cleanup(func() { shimtest.EndAll(w.t, w.dir) })
 	dir = w.t.TempDir()
 	yaml := fmt.Sprintf("suites:\n  %s:\n    command: [sh, run.sh]\n    env: {pass: [PATH]}\n%s", name, more)
 	for file, text := range map[string]string{"run.sh": script, "assay.yaml": yaml} {
