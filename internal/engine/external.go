@@ -233,11 +233,14 @@ func (f Finish) String() string {
 	case f.Signal != "":
 		how = "the harness was ended by " + f.Signal
 	}
-	var t CaseTally
+	if len(f.Cases) == 0 {
+		return how
+	}
+	var t assay.CaseTally
 	for _, c := range f.Cases {
 		t.Add(c)
 	}
-	return how + t.String()
+	return how + "; " + t.String()
 }
 
 // EndSilent makes an external run lost that reported nothing for its stale time, or cancelled where that

@@ -90,7 +90,7 @@ func TestASilentRunIsLostAndStaysLost(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	got, facts := w.get(t, run.ID)
-	if !strings.Contains(facts.Late, "exit code 0; of 1 cases 1 passed") || facts.Exit != nil || got.Planned != 0 {
+	if !strings.Contains(facts.Late, "exit code 0; 1 case: 1 passed") || facts.Exit != nil || got.Planned != 0 {
 		t.Errorf("%+v", facts)
 	}
 }
@@ -137,7 +137,7 @@ func TestHowExternalRunsEnd(t *testing.T) {
 			if err != nil || first.State != c.state || first.Reason != c.reason || first.Planned != 3 {
 				t.Fatalf("%+v %v", first, err)
 			}
-			if c.finish.Error == "" && !strings.HasSuffix(first.Sentence, "of 3 cases 1 passed, 1 failed, 1 broke") {
+			if c.finish.Error == "" && !strings.HasSuffix(first.Sentence, "; 3 cases: 1 passed, 1 failed, 1 errored") {
 				t.Errorf("%s", first.Sentence)
 			}
 			second, err := w.engine.FinishExternal(t.Context(), run.ID, engine.Finish{Code: 9})

@@ -78,7 +78,7 @@ func escaped(dir string) string {
 // collected is what the result files of a run held.
 type collected struct {
 	sums  []assay.ResultSum
-	tally results.Tally
+	tally assay.CaseTally
 	whole bool // one file at least could be read whole
 }
 
@@ -177,11 +177,21 @@ func (p *putter) put(c assay.Case) error {
 	p.seq++
 	c.Run, c.Seq = p.j.run.ID, p.seq
 	p.batch = append(p.batch, c)
-	p.bytes += len(c.Input) + len(c.Output) + len(c.Expected) + len(c.Extra) + 1000
+	p.bytes += size(c)
 	if len(p.batch) < batchCases && p.bytes < batchBytes {
 		return nil
 	}
 	return p.flush()
+}
+
+// size is about what a case takes.
+func size(c assay.Case) int {
+	const rest = 1000 // what is small
+	n := rest + len(c.Input) + len(c.Output) + len(c.Expected) + len(c.Error) + len(c.Extra)
+	for _, f := range c.Findings {
+		n += rest + len(f.Value) + len(f.Reason)
+	}
+	return n
 }
 
 func (p *putter) flush() error {

@@ -169,7 +169,7 @@ func TestInspectNumbersPassWhereAccuracyCountsThem(t *testing.T) {
 		`"eval":{"task":"t","scorers":[{"name":"s","metrics":[{"name":"inspect_ai/accuracy"}]}]},`,
 	} {
 		cases := clear(t, assay.ResultInspect, "l.json", log(header, `{"id":1,"scores":{"s":{"value":1}}},{"id":2,"scores":{"s":{"value":0.0}}},{"id":3,"scores":{"s":{"value":0.5}}}`))
-		equal(t, header, tally(cases), Tally{Total: 3, Passed: 1, Failed: 1})
+		equal(t, header, tally(cases), assay.CaseTally{Total: 3, Passed: 1, Failed: 1})
 	}
 	// The samples stand before what says how they are read.
 	late := clear(t, assay.ResultInspect, "l.json", `{"samples":[{"id":1,"scores":{"s":{"value":1}}}],"eval":{"task":"t","scorers":[{"name":"s","metrics":[{"name":"accuracy"}]}]}}`)

@@ -7,41 +7,9 @@ import (
 	"assay/internal/assay"
 )
 
-// Tally counts cases. Total has those too of which the harness said neither passed nor failed.
-type Tally struct{ Total, Passed, Failed, Errored, Skipped int64 }
-
-// Add counts one case.
-func (t *Tally) Add(c assay.Case) {
-	t.Total++
-	switch {
-	case c.State == assay.ItemErrored:
-		t.Errored++
-	case c.State == assay.ItemUngradable:
-		t.Skipped++
-	case c.Pass == nil:
-	case *c.Pass:
-		t.Passed++
-	default:
-		t.Failed++
-	}
-}
-
-func (t Tally) String() string {
-	s := fmt.Sprintf("%d cases: %d passed, %d failed", t.Total, t.Passed, t.Failed)
-	for _, more := range []struct {
-		n    int64
-		what string
-	}{{t.Errored, "errored"}, {t.Skipped, "skipped"}, {t.Total - t.Passed - t.Failed - t.Errored - t.Skipped, "without pass or fail"}} {
-		if more.n > 0 {
-			s += fmt.Sprintf(", %d %s", more.n, more.what)
-		}
-	}
-	return s
-}
-
 // Judge says whether cases meet a suite's success rule, and if not, why. read says whether a result file
 // could be read whole. The exit code is another question: see ExitOK.
-func Judge(rule assay.SuccessRule, t Tally, read bool) (ok bool, why string) {
+func Judge(rule assay.SuccessRule, t assay.CaseTally, read bool) (ok bool, why string) {
 	judged := t.Passed + t.Failed
 	switch {
 	case rule.NeedResults && !read:

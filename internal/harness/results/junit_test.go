@@ -28,7 +28,7 @@ func TestJUnitOfPytest(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := raw.Suite
-	equal(t, "tally", tally(cases), Tally{Total: s.Tests, Passed: s.Tests - s.Failures - s.Errors - s.Skipped, Failed: s.Failures, Errored: s.Errors, Skipped: s.Skipped})
+	equal(t, "tally", tally(cases), assay.CaseTally{Total: s.Tests, Passed: s.Tests - s.Failures - s.Errors - s.Skipped, Failed: s.Failures, Errored: s.Errors, Skipped: s.Skipped})
 
 	ok := cases[0]
 	equal(t, "ok", []any{ok.Key, ok.Place, ok.Output, *ok.Seconds}, []any{"tests.test_answers::test_ok", "tests/test_answers.py:2", "hello from the test\n", 0.002})

@@ -101,7 +101,7 @@ func TestOwnDocumentedExample(t *testing.T) {
 		t.Fatal("the page has no example")
 	}
 	cases := clear(t, assay.ResultAssay, "results.md", example)
-	equal(t, "tally", tally(cases), Tally{Total: 6, Passed: 2, Failed: 1, Errored: 1, Skipped: 1})
+	equal(t, "tally", tally(cases), assay.CaseTally{Total: 6, Passed: 2, Failed: 1, Errored: 1, Skipped: 1})
 	for _, m := range ownMembers {
 		if !strings.Contains(string(page), "`"+m+"`") {
 			t.Errorf("the page does not document %s", m)

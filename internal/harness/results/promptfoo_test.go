@@ -80,7 +80,7 @@ func TestPromptfooOfARealRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := raw.Results.Stats
-	equal(t, "tally", tally(cases), Tally{Total: s.Successes + s.Failures + s.Errors, Passed: s.Successes, Failed: s.Failures, Errored: s.Errors})
+	equal(t, "tally", tally(cases), assay.CaseTally{Total: s.Successes + s.Failures + s.Errors, Passed: s.Successes, Failed: s.Failures, Errored: s.Errors})
 	repeats := 0
 	for i, r := range raw.Results.Results {
 		repeats += cases[i].Repeat
@@ -239,5 +239,5 @@ func TestPromptfooFaults(t *testing.T) {
 
 func TestPromptfooLines(t *testing.T) {
 	cases := clear(t, assay.ResultPromptfoo, "r.jsonl", `{"success":true,"vars":{"q":"x"}}`+"\n"+`{"success":false,"failureReason":1,"vars":{"q":"y"}}`+"\n")
-	equal(t, "tally", tally(cases), Tally{Total: 2, Passed: 1, Failed: 1})
+	equal(t, "tally", tally(cases), assay.CaseTally{Total: 2, Passed: 1, Failed: 1})
 }

@@ -98,7 +98,7 @@ func holdTexts(t testing.TB, c assay.Case) {
 }
 
 // tally counts cases.
-func tally(cases []assay.Case) (n Tally) {
+func tally(cases []assay.Case) (n assay.CaseTally) {
 	for _, c := range cases {
 		n.Add(c)
 	}
