@@ -138,6 +138,9 @@ const casesBatch = 500
 // asked for, else failed. It may be repeated: a run that has ended is returned as it is, and one that was
 // lost before gets the end recorded as a late report.
 func (e *Engine) FinishExternal(ctx context.Context, id assay.RunID, f Finish) (assay.Run, error) {
+	if err := f.checkKeys(); err != nil {
+		return assay.Run{}, err
+	}
 	select {
 	case e.finishing <- struct{}{}:
 		defer func() { <-e.finishing }()
@@ -222,6 +225,19 @@ func (f Finish) ends(run assay.Run, now time.Time) (Event, store.Change) {
 	}
 	c.Reason = assay.ReasonDone
 	return EventDone, c
+}
+
+// maxCaseKey bounds the key of a case, in bytes: databases keep keys in an index.
+const maxCaseKey = 1000
+
+func (f Finish) checkKeys() error {
+	for i, c := range f.Cases {
+		if c.Key == "" || len(c.Key) > maxCaseKey {
+			return assay.Errorf(assay.CodeInvalid, "case %d has a key of %d bytes", i+1, len(c.Key)).
+				WithHint("name each case with 1 to %d bytes that are the same in every run; the text of a case belongs into input", maxCaseKey)
+		}
+	}
+	return nil
 }
 
 // String says how the harness ended.

@@ -169,3 +169,21 @@ func TestACancelOfASilentRun(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A key that no database keeps is refused before anything of the finish is stored.
+func TestKeysOfCasesAreBounded(t *testing.T) {
+	w := newWorld(t)
+	run := w.external(t, engine.ExternalRequest{Name: "ci"})
+	for _, key := range []string{"", strings.Repeat("k", 1001)} {
+		_, err := w.engine.FinishExternal(t.Context(), run.ID, engine.Finish{Cases: []assay.Case{{Key: "a", State: assay.ItemGraded}, {Key: key, State: assay.ItemGraded}}})
+		if assay.CodeOf(err) != assay.CodeInvalid || !strings.Contains(err.Error(), "case 2 has a key of") {
+			t.Errorf("%v", err)
+		}
+	}
+	if got, _ := w.get(t, run.ID); got.State != assay.RunRunning || got.Planned != 0 {
+		t.Errorf("%s with %d cases", got.State, got.Planned)
+	}
+	if got, err := w.engine.FinishExternal(t.Context(), run.ID, engine.Finish{Cases: []assay.Case{{Key: strings.Repeat("k", 1000), State: assay.ItemGraded, Pass: new(true)}}}); err != nil || got.Planned != 1 {
+		t.Errorf("%d cases, %v", got.Planned, err)
+	}
+}
