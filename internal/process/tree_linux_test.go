@@ -155,12 +155,24 @@ func TestALeaderThatLeavesKeepsItsCode(t *testing.T) {
 }
 
 func TestALimitThatIsOverTellsWhoIsLeft(t *testing.T) {
-	k := startKeeper(t, "tree", "PROCESS_LEAVE=7", "KEEPER_MARK="+testMark)
-	k.ask("exited")
-	got := k.ask("end at once") // they are killed, but not gone yet
-	if got.Facts.Code != 7 || len(got.Left) == 0 || slices.Compact(slices.Sorted(slices.Values(got.Left)))[0] == 0 {
-		t.Errorf("%+v", got)
+	// What is killed may be gone before anybody looks: that it is not is seen sooner or later.
+	for range 20 {
+		k := startKeeper(t, "tree", "PROCESS_LEAVE=7", "KEEPER_MARK="+testMark)
+		k.ask("exited")
+		got := k.ask("end at once")
+		if got.Facts.Code != 7 || slices.Contains(got.Left, 0) {
+			t.Fatalf("%+v", got)
+		}
+		for _, pid := range k.all[:5] {
+			if alive(pid) && !slices.Contains(got.Left, pid) {
+				t.Errorf("process %d is left and not told: %v", pid, got.Left)
+			}
+		}
+		if len(got.Left) > 0 {
+			return
+		}
 	}
+	t.Error("of 20 trees that were given no time to end nothing was left")
 }
 
 func TestWhoLeftTheGroupCanBeTold(t *testing.T) {
