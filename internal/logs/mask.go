@@ -50,11 +50,30 @@ func NewMasker(secrets []string) (*Masker, error) {
 // fork masks the same secrets in another stream.
 func (m *Masker) fork() *Masker { return &Masker{known: m.known} }
 
+// Text masks a text of its own. It touches no stream, any number may do it at once, and a nil Masker masks
+// nothing.
+func (m *Masker) Text(s string) string { return m.text(s, true) }
+
+// Head masks the beginning of a text whose rest is not there: what may begin a secret at its end is left out.
+func (m *Masker) Head(s string) string { return m.text(s, false) }
+
+func (m *Masker) text(s string, whole bool) string {
+	if m == nil || len(m.known.all) == 0 {
+		return s
+	}
+	own := m.fork()
+	out := own.Append(nil, []byte(s))
+	if whole {
+		out = own.Rest(out)
+	}
+	return string(out)
+}
+
 func (k *known) add(form string) {
-	if slices.Contains(k.all, form) {
+	first := binary.LittleEndian.Uint32([]byte(form[:4]))
+	if slices.Contains(k.begin[first], form) {
 		return
 	}
-	first := binary.LittleEndian.Uint32([]byte(form[:4]))
 	h := hash(first)
 	k.bits[h>>6] |= 1 << (h & 63)
 	k.begin[first] = append(k.begin[first], form)

@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -47,6 +48,21 @@ func TestMaskForms(t *testing.T) {
 		"encodeURI":       "p@ss%20w%C3%B6rd/+%22%3C&%3E%5C?",
 		"JSON":            string(inJSON[1 : len(inJSON)-1]),
 		"JSON, no HTML":   `p@ss wörd/+\"<&>\\?`,
+		"JSON, ASCII":     `p@ss w\u00f6rd/+\"<&>\\?`,
+		"JSON, PHP":       `p@ss w\u00f6rd\/+\"<&>\\?`,
+		"JSON, slashes":   `p@ss wörd\/+\"<&>\\?`,
+		"JSON, .NET":      `p@ss w\u00F6rd/\u002B\u0022\u003C\u0026\u003E\\?`,
+		"JSON in JSON":    `p@ss wörd/+\\\"<&>\\\\?`,
+		"JSON in it too":  `p@ss w\\u00f6rd/+\\\"<&>\\\\?`,
+		"HTML, Go":        `p@ss wörd/+&#34;&lt;&amp;&gt;\?`,
+		"HTML, Python":    `p@ss wörd/+&quot;&lt;&amp;&gt;\?`,
+		"XML text":        `p@ss wörd/+"&lt;&amp;&gt;\?`,
+		"query, small":    "p%40ss+w%c3%b6rd%2f%2b%22%3c%26%3e%5c%3f",
+		"percent, small":  "p%40ss%20w%c3%b6rd%2f%2b%22%3c%26%3e%5c%3f",
+		"Python's text":   `p@ss wörd/+"<&>\\?`,
+		"Python's bytes":  `p@ss w\xc3\xb6rd/+"<&>\\?`,
+		"hex":             hex.EncodeToString([]byte(secret)),
+		"hex, large":      strings.ToUpper(hex.EncodeToString([]byte(secret))),
 		"twice, touching": secret + secret,
 	} {
 		got := masked(masker(t, secret), "key="+shown+";")
@@ -68,6 +84,40 @@ func TestMaskInsideBase64(t *testing.T) {
 				t.Errorf("%q, %q: %s of %s", before, after, got, text)
 			}
 		}
+	}
+}
+
+// base64 and Python's encodebytes break their lines.
+func TestMaskBase64InLines(t *testing.T) {
+	secret := strings.Repeat("0123456789-abcdefghij.", 12)
+	for _, width := range []int{64, 76} {
+		text := base64.StdEncoding.EncodeToString([]byte(secret + "\n"))
+		for at := width; at < len(text); at += width + 1 {
+			text = text[:at] + "\n" + text[at:]
+		}
+		for line := range strings.SplitSeq(masked(masker(t, secret), text), "\n") {
+			if rest := strings.ReplaceAll(line, mask, ""); len(rest) > 4 {
+				t.Errorf("%d: %s", width, line)
+			}
+		}
+	}
+}
+
+func TestMaskTexts(t *testing.T) {
+	m := masker(t, "hunter2")
+	if got := m.Text("is hunter2, is hunt"); got != "is ****, is hunt" {
+		t.Error(got)
+	}
+	if got := m.Head("is hunter2, is hunt"); got != "is ****, is " {
+		t.Error(got)
+	}
+	m.Append(nil, []byte("hun")) // a stream beside it
+	if got := m.Text("ter2") + string(m.Append(nil, []byte("ter2"))); got != "ter2****" {
+		t.Error(got)
+	}
+	var none *Masker
+	if none.Text("hunter2") != "hunter2" || none.Head("hunter2") != "hunter2" {
+		t.Error("no masker masks something")
 	}
 }
 

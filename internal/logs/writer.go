@@ -145,8 +145,7 @@ func (w *Writer) output(masked []byte) {
 func (w *Writer) Mark(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	own := w.masker.fork()
-	w.store(w.marked(string(own.Rest(own.Append(nil, []byte(text))))))
+	w.store(w.marked(w.masker.Text(text)))
 }
 
 func (w *Writer) marked(text string) []byte {
