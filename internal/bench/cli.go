@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -109,24 +108,12 @@ func start(ctx context.Context, o options) ([]figure, error) {
 }
 
 func startOnce(ctx context.Context, o options) (time.Duration, error) {
-	address := filepath.Join(o.Dir, "address")
-	if err := os.Remove(address); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return 0, err
-	}
-	cmd := exec.CommandContext(ctx, o.Binary, "--data", o.Dir, "serve", "--listen", "127.0.0.1:0", "--address-file", address)
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
+	cmd, _, err := serve(ctx, o, o.Dir)
+	if err != nil {
 		return 0, err
 	}
-	defer func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait() // ended by our own signal
-	}()
-	for time.Since(began) < 10*time.Second {
-		if url, err := os.ReadFile(address); err == nil && len(url) > 0 && answers(string(bytes.TrimSpace(url))) {
-			return time.Since(began), nil
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return 0, fmt.Errorf("the server did not answer within 10 s")
+	took := time.Since(began)
+	end(cmd)
+	return took, nil
 }

@@ -39,6 +39,7 @@ type options struct {
 	Binary                     string
 	URL                        string
 	Latency                    time.Duration
+	Rate, Batch                int
 }
 
 var roles = []role{
@@ -50,15 +51,16 @@ var roles = []role{
 	{"plan", plan},
 	{"import", importFile},
 	{"start", start},
+	{"suites", suites},
 }
 
 // hidden roles help the others.
-var hidden = []role{{"fill", fill}, {"model", model}, {"typed", typed}}
+var hidden = []role{{"fill", fill}, {"model", model}, {"typed", typed}, {"chatter", chatter}}
 
 func main() {
 	var o options
 	as := flag.String("role", "", "measure one part in this process (internal)")
-	only := flag.String("only", "", "comma-separated parts: durable,llm,sdk,limit,waiting,plan,import,start")
+	only := flag.String("only", "", "comma-separated parts: durable,llm,sdk,limit,waiting,plan,import,start,suites")
 	flag.IntVar(&o.Items, "items", 100_000, "items of the durable part")
 	flag.IntVar(&o.Sessions, "sessions", 1_000_000, "stored sessions of the plan part")
 	flag.IntVar(&o.Megabytes, "megabytes", 1024, "size of the imported file")
@@ -66,6 +68,8 @@ func main() {
 	flag.StringVar(&o.Binary, "assay", "bin/assay", "the built program")
 	flag.StringVar(&o.URL, "url", "", "endpoint of a hidden role (internal)")
 	flag.DurationVar(&o.Latency, "latency", latency, "of the hidden role model (internal)")
+	flag.IntVar(&o.Rate, "rate", 0, "lines a second of the hidden role chatter (internal)")
+	flag.IntVar(&o.Batch, "batch", 1, "lines a write of the hidden role chatter (internal)")
 	flag.Parse()
 	var err error
 	if *as != "" {

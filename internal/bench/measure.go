@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,13 +34,16 @@ func fsyncTime(dir string) (time.Duration, error) {
 }
 
 // peakRSS is the most memory that a process has had resident, in MB; 0 where that is not told.
-func peakRSS(pid string) float64 {
-	b, err := os.ReadFile("/proc/" + pid + "/status")
+func peakRSS(pid string) float64 { return told("/proc/"+pid+"/status", "VmHWM:") }
+
+// told is a line of a file of /proc that ends in kB, in MB; 0 where there is none.
+func told(file, line string) float64 {
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return 0
 	}
-	for line := range strings.Lines(string(b)) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+	for l := range strings.Lines(string(b)) {
+		if value, ok := strings.CutPrefix(l, line); ok {
 			kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 64)
 			if err != nil {
 				return 0
@@ -48,6 +52,38 @@ func peakRSS(pid string) float64 {
 		}
 	}
 	return 0
+}
+
+// private is the memory that a process shares with nobody, in MB. Dirty is what it has written: heap, stacks,
+// variables. Clean is pages of files, mostly of the program, that no other process has mapped just now; the
+// kernel can drop them.
+type private struct{ Dirty, Clean float64 }
+
+func privateOf(pid int) private {
+	file := fmt.Sprintf("/proc/%d/smaps_rollup", pid)
+	return private{Dirty: told(file, "Private_Dirty:"), Clean: told(file, "Private_Clean:")}
+}
+
+// processorOf is the processor time of a process so far.
+func processorOf(pid int) (time.Duration, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(raw), ") ") // behind the name
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("read the processor time of process %d: %q", pid, raw)
+	}
+	var ticks int64
+	for _, f := range fields[11:13] { // utime, stime
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * (time.Second / 100), nil // USER_HZ
 }
 
 func median(xs []float64) float64 {

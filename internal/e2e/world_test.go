@@ -24,7 +24,16 @@ import (
 // binary is the built program; TestMain builds it once because every test runs it.
 var binary string
 
-func TestMain(m *testing.M) { pgtest.Main(building{m}) }
+func TestMain(m *testing.M) {
+	if play, ok := roles[os.Getenv("E2E_ROLE")]; ok {
+		play()
+		return
+	}
+	pgtest.Main(building{m})
+}
+
+// roles are harnesses that this test plays.
+var roles = map[string]func(){}
 
 type building struct{ m *testing.M }
 
