@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"assay/internal/assay"
+	"assay/internal/harness/define"
 	"assay/internal/harness/results"
+	"assay/internal/logs"
 )
 
 // notedFile is what the result files were before the attempt was launched.
@@ -75,6 +77,27 @@ func escaped(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
+// masker takes the attempt's secrets out of what its harness wrote. A driver that did not launch it reads
+// them again: they are stored nowhere.
+func (j *job) masker(ctx context.Context) (*logs.Masker, error) {
+	if j.mask != nil {
+		return j.mask, nil
+	}
+	_, shown, secrets, err := define.Environ(ctx, *j.def(), j.run.Suite.Params, j.d.o.LookupEnv)
+	for _, e := range j.facts.Env {
+		if name, hidden := strings.CutSuffix(e, "=****"); err == nil && hidden && !slices.Contains(shown, e) {
+			err = fmt.Errorf("the variable %s is not set", name)
+		}
+	}
+	if err == nil {
+		j.mask, err = logs.NewMasker(secrets)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it was not read, because what was secret at the launch could not be masked in it: %w", err)
+	}
+	return j.mask, nil
+}
+
 // collected is what the result files of a run held.
 type collected struct {
 	sums  []assay.ResultSum
@@ -84,11 +107,17 @@ type collected struct {
 
 // collect reads result files into cases, from the start: who died over it leaves nothing behind.
 func (j *job) collect(ctx context.Context) (*collected, error) {
-	c := &collected{}
+	c, p := &collected{}, &putter{ctx: ctx, j: j}
 	if len(j.def().Results) == 0 {
 		return c, nil
 	}
 	before, err := notes(j.dir())
+	if err == nil {
+		p.mask, err = j.masker(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		for _, f := range j.def().Results {
 			c.sums = append(c.sums, assay.ResultSum{Path: f.Path, Format: f.Format, Error: err.Error()})
@@ -98,7 +127,6 @@ func (j *job) collect(ctx context.Context) (*collected, error) {
 	if err := j.d.o.Store.Harnesses().ResetCases(ctx, j.fence); err != nil {
 		return nil, err
 	}
-	p := &putter{ctx: ctx, j: j}
 	done := map[string]bool{}
 	for _, f := range j.def().Results {
 		found := 0
@@ -148,7 +176,7 @@ func (c *collected) read(p *putter, sum *assay.ResultSum, path, name string, inf
 		return err
 	}
 	defer f.Close()
-	return results.Read(sum.Format, name, f, info.Size(), 0, func(one assay.Case) error {
+	return results.Read(sum.Format, name, f, info.Size(), results.Options{Mask: p.mask}, func(one assay.Case) error {
 		sum.Cases++
 		c.tally.Add(one)
 		return p.put(one)
@@ -159,6 +187,7 @@ func (c *collected) read(p *putter, sum *assay.ResultSum, path, name string, inf
 type putter struct {
 	ctx   context.Context
 	j     *job
+	mask  *logs.Masker
 	names results.Names
 	batch []assay.Case
 	bytes int

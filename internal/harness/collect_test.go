@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -151,4 +152,80 @@ func TestMatchesMeanTheFolderAsItIs(t *testing.T) {
 	if got := matches(dir, "out/*.xml"); len(got) != 2 || filepath.Base(got[0]) != "1.xml" {
 		t.Errorf("%v", got)
 	}
+}
+
+// What a harness got as a secret is in no case, whoever reads the files; and where it cannot be masked any
+// more they are not read.
+func TestSecretsInResults(t *testing.T) {
+	secret := assay.SuiteEnv{Secrets: []assay.SecretEnv{{Name: "KEY", Command: []string{"/bin/cat", "key"}}}}
+	const text = `echo here; read x < gate; echo "<testsuite><testcase name='a'><failure>it is $KEY</failure></testcase><testcase name='$KEY'/><$KEY/>" > out.xml`
+	for name, restart := range map[string]bool{"launched here": false, "carried on": true} {
+		t.Run(name, func(t *testing.T) {
+			def := script(text)
+			def.Results, def.Env = junit("out.xml"), secret
+			w := newWorld(t, def)
+			w.write("key", "hunter2-hunter2\n")
+			open := w.gate("gate")
+			run := w.start()
+			if restart {
+				kill := w.owned()
+				w.said(run.ID, "here")
+				kill()
+			}
+			open()
+			w.drive()
+			_, facts := w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)
+			list := cases(t, w, run.ID)
+			said := fmt.Sprintf("%+v %+v", list, facts)
+			if len(list) != 2 || strings.Contains(said, "hunter2") || !strings.Contains(said, "it is ****") || !strings.Contains(said, "::****") && !strings.Contains(said, "Key:****") {
+				t.Errorf("%s", said)
+			}
+		})
+	}
+	t.Run("gone", func(t *testing.T) {
+		def := script(text)
+		def.Results, def.Env = junit("out.xml"), secret
+		w := newWorld(t, def)
+		w.write("key", "hunter2-hunter2\n")
+		open := w.gate("gate")
+		run := w.start()
+		kill := w.owned()
+		w.said(run.ID, "here")
+		kill()
+		if err := os.Remove(filepath.Join(w.work, "key")); err != nil {
+			t.Fatal(err)
+		}
+		open()
+		w.drive()
+		_, facts := w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)
+		if list := cases(t, w, run.ID); len(list) != 0 || len(facts.Results) != 1 || !strings.Contains(facts.Results[0].Error, "secret KEY") || !strings.Contains(facts.Results[0].Error, "masked") {
+			t.Errorf("%+v %+v", list, facts.Results)
+		}
+	})
+	t.Run("a variable that is a secret by its name", func(t *testing.T) {
+		def := script(text)
+		def.Results, def.Env.Pass = junit("out.xml"), []assay.PassEnv{{Name: "KEY", From: "X_API_KEY"}}
+		w := newWorld(t, def)
+		open := w.gate("gate")
+		run := w.start()
+		environment := func(value string, set bool) func(*Options) {
+			return func(o *Options) {
+				o.LookupEnv = func(name string) (string, bool) {
+					if name == "X_API_KEY" {
+						return value, set
+					}
+					return os.LookupEnv(name)
+				}
+			}
+		}
+		stop := w.drive(environment("hunter2-hunter2", true))
+		w.said(run.ID, "here")
+		stop()
+		open()
+		w.drive(environment("", false))
+		_, facts := w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)
+		if list := cases(t, w, run.ID); len(list) != 0 || len(facts.Results) != 1 || !strings.Contains(facts.Results[0].Error, "KEY") {
+			t.Errorf("%+v %+v", list, facts.Results)
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"assay/internal/assay"
 	"assay/internal/engine"
 	"assay/internal/harness/shim"
+	"assay/internal/logs"
 	"assay/internal/store"
 )
 
@@ -38,6 +39,7 @@ type job struct {
 	fence   store.Fence
 	facts   assay.SuiteFacts
 	control assay.RunControl
+	mask    *logs.Masker // of the attempt's secrets, once they were read
 
 	heard    time.Time // what the shim said last, or when it was expected to speak
 	seen     int64     // number of the newest event that the facts hold

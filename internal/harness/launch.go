@@ -10,6 +10,7 @@ import (
 	"assay/internal/engine"
 	"assay/internal/harness/define"
 	"assay/internal/harness/shim"
+	"assay/internal/logs"
 	"assay/internal/store"
 )
 
@@ -70,6 +71,9 @@ func (j *job) order(ctx context.Context) (o shim.Order, err error) {
 		return o, err
 	}
 	j.facts.Env = shown
+	if j.mask, err = logs.NewMasker(secrets); err != nil {
+		return o, err
+	}
 	if err := define.Check(*def, j.d.o.LookupEnv); err != nil {
 		return o, err
 	}

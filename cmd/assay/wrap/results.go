@@ -64,7 +64,7 @@ func (r *running) result(format assay.ResultFormat, file string, f func(assay.Ca
 	if r.before[file] == stampOf(info) {
 		return fmt.Errorf("it is as it was before the run, so it is not its result")
 	}
-	return results.Read(format, filepath.Base(file), in, info.Size(), 0, f)
+	return results.Read(format, filepath.Base(file), in, info.Size(), results.Options{Mask: r.masker}, f)
 }
 
 // stamp is by which a file that was written anew is known.

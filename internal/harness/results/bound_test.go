@@ -40,7 +40,7 @@ func TestLongStringsKeepTheirDifference(t *testing.T) {
 			if err != nil || !bytes.HasSuffix(got, []byte(`"`)) || len(got) > maxString+100 {
 				t.Errorf("%q, %d: %d bytes, %v", end, shift, len(got), err)
 			}
-			d := open(strings.NewReader(s), "", aside(1))
+			d := open(strings.NewReader(s), "", aside(&out{most: 1}))
 			if raw, _, err := d.keep(nil); err != nil || strings.Contains(string(raw), "\uFFFD") {
 				t.Errorf("%q, %d: %v: the cut fell within a character: %.80s", end, shift, err, raw[max(0, len(raw)-80):])
 			}
@@ -134,7 +134,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		var peak uint64
 		c.times, c.peak = size/int64(len(c.filler)), &peak
 		n := 0
-		err := Read(c.format, c.name, c.huge, c.size(), 0, func(assay.Case) error { n++; return nil })
+		err := Read(c.format, c.name, c.huge, c.size(), Options{}, func(assay.Case) error { n++; return nil })
 		if used := int64(peak) - int64(before.HeapAlloc); n != 1 || err != nil || used > 12<<20 || peak == 0 {
 			t.Errorf("%s: %d cases, %d MiB, %v", c.name, n, used>>20, err)
 		}

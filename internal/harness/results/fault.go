@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"assay/internal/logs"
 )
 
 // Error says what was wrong with a file of which everything else was read.
@@ -12,6 +14,7 @@ type Error struct {
 	Count  int     // of everything that was wrong
 	Faults []Fault // the first of it
 	Partly bool    // cases may be missing, or the harness says that it did not finish
+	mask   *logs.Masker
 }
 
 // Fault is one thing that is wrong with a file.
@@ -59,8 +62,8 @@ func (e *Error) add(where, format string, args ...any) {
 func (e *Error) note(where, format string, args ...any) {
 	e.Count++
 	if len(e.Faults) < maxFaults {
-		where, _ = cut(where, maxWhere)
-		reason, _ := cut(fmt.Sprintf(format, args...), maxReason)
+		where, _ = cut(oneLine(e.mask.Text(where)), maxWhere)
+		reason, _ := cut(oneLine(e.mask.Text(fmt.Sprintf(format, args...))), maxReason)
 		e.Faults = append(e.Faults, Fault{Where: where, Reason: reason})
 	}
 }

@@ -39,7 +39,7 @@ func readInspect(r io.ReaderAt, size int64, o *out) error {
 // read, so it is looked at first.
 func readInspectJSON(r io.ReaderAt, size int64, o *out) error {
 	e := newEval()
-	e.look(whole(r, size, aside(o.most)))
+	e.look(whole(r, size, aside(o)))
 	e.failure, e.said = "", -1
 	d := whole(r, size, o)
 	if d.PeekKind() != '{' {

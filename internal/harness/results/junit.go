@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"assay/internal/logs"
 )
 
 // maxNesting bounds elements inside elements: suites in suites, and what is in a case.
@@ -67,7 +69,7 @@ func (j *junit) take(token xml.Token) error {
 			return fmt.Errorf("its first element is <%.40s>: it is not JUnit XML", root)
 		}
 		j.any = true
-		j.start(t.Name.Local, attributes(t.Attr))
+		j.start(t.Name.Local, j.attributes(t.Attr))
 	case xml.CharData:
 		if j.heard != nil {
 			room := maxMarkupText - j.heard.Len()
@@ -80,12 +82,21 @@ func (j *junit) take(token xml.Token) error {
 	return nil
 }
 
-func attributes(list []xml.Attr) map[string]string {
+func (j *junit) attributes(list []xml.Attr) map[string]string {
 	m := make(map[string]string, len(list))
 	for _, a := range list {
-		m[a.Name.Local] = a.Value
+		m[a.Name.Local] = masks(j.o.mask, a.Value, maxAttribute)
 	}
 	return m
+}
+
+// masks takes secrets out of a text of which most bytes at most were kept. One that is long may have lost
+// its end, and a secret there its second half.
+func masks(mask *logs.Masker, text string, most int) string {
+	if len(text) > most/2 { //X
+		return mask.Head(text)
+	}
+	return mask.Text(text)
 }
 
 // start takes an element's begin. What stands in a case is its own; an error of a suite is a case of it.
@@ -116,7 +127,7 @@ func (j *junit) end() error {
 	if n := len(j.tests); n > 0 && j.tests[n-1].depth == j.depth+1 {
 		done := j.tests[n-1]
 		j.tests = j.tests[:n-1]
-		return j.o.give(done.read())
+		return j.o.give(done.read(j.o.mask))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/assay"
+	"assay/internal/logs"
 )
 
 // Bounds of what is kept of a case.
@@ -69,9 +70,9 @@ func (t *test) start(name string, attr map[string]string) *strings.Builder {
 	return &r.text
 }
 
-// String is what a remark says: its message, and its text where that says more.
-func (r *remark) String() string {
-	text := strings.TrimRight(r.text.String(), " \t\r\n")
+// says is what a remark says: its message, and its text where that says more.
+func (r *remark) says(mask *logs.Masker) string {
+	text := strings.TrimRight(masks(mask, r.text.String(), maxMarkupText), " \t\r\n")
 	if strings.Contains(text, r.message) {
 		return text
 	}
@@ -81,10 +82,10 @@ func (r *remark) String() string {
 	return r.message + "\n\n" + text
 }
 
-func say(remarks []*remark) string {
+func say(mask *logs.Masker, remarks []*remark) string {
 	var all []string
 	for _, r := range remarks {
-		all = append(all, cmp.Or(r.String(), r.kind))
+		all = append(all, cmp.Or(r.says(mask), r.kind))
 	}
 	return paragraphs(all...)
 }
@@ -96,9 +97,9 @@ func (t *test) name() string {
 
 // read makes a case of a test. A failure is a verdict, an error is none: where a test failed and its
 // clean-up broke, it failed.
-func (t *test) read() assay.Case {
-	c := assay.Case{Key: t.name(), State: assay.ItemGraded, Output: t.out.String(), Seconds: duration(t.attr["time"]), Place: t.place()}
-	members := map[string]any{"suite": t.suites, "stderr": t.err.String(), "failed_before": t.again}
+func (t *test) read(mask *logs.Masker) assay.Case {
+	c := assay.Case{Key: t.name(), State: assay.ItemGraded, Output: masks(mask, t.out.String(), maxMarkupText), Seconds: duration(t.attr["time"]), Place: t.place()}
+	members := map[string]any{"suite": t.suites, "stderr": masks(mask, t.err.String(), maxMarkupText), "failed_before": t.again}
 	if t.again == 0 {
 		delete(members, "failed_before")
 	}
@@ -108,21 +109,21 @@ func (t *test) read() assay.Case {
 	pass := len(t.failures) == 0
 	switch {
 	case !pass:
-		members["failure"], members["error"] = t.failures[0].kind, say(t.errors)
+		members["failure"], members["error"] = t.failures[0].kind, say(mask, t.errors)
 	case len(t.errors) > 0:
 		c.State, c.Class = assay.ItemErrored, assay.ClassCaseError
-		c.Error = cmp.Or(say(t.errors), "it broke and does not say why")
+		c.Error = cmp.Or(say(mask, t.errors), "it broke and does not say why")
 		members["error"] = t.errors[0].kind
 	case t.left():
 		c.State, c.Class = assay.ItemUngradable, assay.ClassCaseSkipped
 		if t.skipped != nil {
-			c.Error = t.skipped.String()
+			c.Error = t.skipped.says(mask)
 			members["skipped"] = t.skipped.kind
 		}
 	}
 	if c.State == assay.ItemGraded {
 		c.Pass = &pass
-		c.Findings = []assay.Finding{{Criterion: "pass", Value: boolean(pass), Applies: true, Reason: say(t.failures)}}
+		c.Findings = []assay.Finding{{Criterion: "pass", Value: boolean(pass), Applies: true, Reason: say(mask, t.failures)}}
 	}
 	extra(&c, members)
 	return c

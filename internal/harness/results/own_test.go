@@ -113,7 +113,7 @@ func TestTakersErrorEndsTheReading(t *testing.T) {
 	full := errors.New("disk is full")
 	for format, content := range seeds() {
 		calls := 0
-		err := Read(format, "r", strings.NewReader(content), int64(len(content)), 0, func(assay.Case) error { calls++; return full })
+		err := Read(format, "r", strings.NewReader(content), int64(len(content)), Options{}, func(assay.Case) error { calls++; return full })
 		if err != full || calls != 1 {
 			t.Errorf("%s: %v after %d calls", format, err, calls)
 		}
@@ -123,12 +123,12 @@ func TestTakersErrorEndsTheReading(t *testing.T) {
 func TestMostCases(t *testing.T) {
 	content := strings.Repeat(`{"case":"a","pass":true}`+"\n", 10)
 	n := 0
-	err := Read(assay.ResultAssay, "r", strings.NewReader(content), int64(len(content)), 4, func(assay.Case) error { n++; return nil })
+	err := Read(assay.ResultAssay, "r", strings.NewReader(content), int64(len(content)), Options{Most: 4}, func(assay.Case) error { n++; return nil })
 	faulty(t, err, "more than 4 cases")
 	if n != 4 || Whole(err) {
 		t.Errorf("%d cases, whole %v", n, Whole(err))
 	}
-	if err := Read("yaml", "r", strings.NewReader(""), 0, 0, nil); assay.CodeOf(err) != assay.CodeInvalid || Whole(err) {
+	if err := Read("yaml", "r", strings.NewReader(""), 0, Options{}, nil); assay.CodeOf(err) != assay.CodeInvalid || Whole(err) {
 		t.Errorf("unknown format: %v", err)
 	}
 }

@@ -48,7 +48,7 @@ type alike struct {
 }
 
 func readPromptfoo(r io.ReaderAt, size int64, name string, o *out) error {
-	p := &promptfoo{o: aside(o.most), prompts: map[string]map[string]string{}, alike: map[mark]*alike{}, first: true,
+	p := &promptfoo{o: aside(o), prompts: map[string]map[string]string{}, alike: map[mark]*alike{}, first: true,
 		lines: strings.HasSuffix(strings.ToLower(name), ".jsonl")}
 	if err := p.file(whole(r, size, p.o)); errors.Is(err, errOld) {
 		o.faults.add("", "it has version %d of promptfoo's format, and versions from %d on are read; write it again with a newer promptfoo", p.version, firstVersion)

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"assay/internal/logs"
 )
 
 // maxValue bounds what is kept of one JSON value that becomes a case, in bytes.
@@ -43,7 +45,7 @@ func whole(r io.ReaderAt, size int64, o *out) *document {
 }
 
 // aside is for a first look, of which the faults are told by the second one.
-func aside(most int64) *out { return &out{faults: &Error{}, most: most} }
+func aside(o *out) *out { return &out{faults: &Error{}, most: o.most, mask: o.mask} }
 
 func inside(entry, where string) string {
 	if entry == "" || where == "" {
@@ -117,8 +119,9 @@ func (d *document) keep(w want) (raw []byte, lost bool, err error) {
 
 type pruner struct {
 	*document
-	kept []byte
-	lost bool
+	kept  []byte
+	lost  bool
+	depth int // of objects in objects
 }
 
 func (p *pruner) full() bool {
@@ -145,17 +148,22 @@ func (p *pruner) value(w want) error {
 	}
 	raw, err := p.ReadValue()
 	if err == nil {
-		p.kept = append(p.kept, mend(raw)...)
+		p.kept = append(p.kept, masked(p.o.mask, mend(raw))...)
 	}
 	return err
 }
 
 func (p *pruner) members(w want) error {
 	p.kept = append(p.kept, '{')
+	p.depth++
+	defer func() { p.depth-- }()
 	err := p.object(func(name string) error {
 		below, wanted := w[name]
 		if !wanted {
 			below, wanted = w["*"]
+			if w != nil || p.depth > 1 { // the file's own name, not one that its format gives
+				name = p.o.mask.Text(name)
+			}
 		}
 		if w != nil && !wanted || p.full() {
 			return p.SkipValue()
@@ -173,6 +181,24 @@ func (p *pruner) comma(after byte) {
 	if p.kept[len(p.kept)-1] != after {
 		p.kept = append(p.kept, ',')
 	}
+}
+
+// masked takes secrets out of a string, and out of a number that is one.
+func masked(mask *logs.Masker, raw []byte) []byte {
+	if mask == nil {
+		return raw
+	}
+	text := string(raw)
+	if raw[0] == '"' {
+		unquoted, _ := jsontext.AppendUnquote(nil, raw)
+		text = string(unquoted)
+	}
+	clean := mask.Text(text)
+	if clean == text || raw[0] != '"' && strings.Trim(clean, "*-") != "" {
+		return raw
+	}
+	quoted, _ := jsontext.AppendQuote(nil, clean)
+	return quoted
 }
 
 // mend makes a string valid whose characters are not.

@@ -11,23 +11,29 @@ import (
 	"io"
 
 	"assay/internal/assay"
+	"assay/internal/logs"
 )
 
-// DefaultMost is how many cases one file may hold where the caller does not say.
-const DefaultMost = 200_000
+// Options of a reading. Zero fields take the defaults.
+type Options struct {
+	Most int64        // cases that one file may hold. Default 200,000
+	Mask *logs.Masker // takes secrets out of every text that is read; nil takes none
+}
+
+const defaultMost = 200_000
 
 // Read gives the cases of a result file of size bytes to f, one at a time, in an order that does not change
 // from one reading to the next. Run and Seq are not set; Repeat counts from 0, and Key with Repeat is
-// there once. At most most cases are given (0: DefaultMost).
+// there once.
 //
 // An error of f ends the reading and is returned as it is. What is wrong with the file is an *Error that
 // counts everything and keeps the first places, after every case that could be read was given; Whole says
 // whether such a file may count as read. name is for errors only.
-func Read(format assay.ResultFormat, name string, r io.ReaderAt, size int64, most int64, f func(assay.Case) error) error {
-	if most <= 0 {
-		most = DefaultMost
+func Read(format assay.ResultFormat, name string, r io.ReaderAt, size int64, with Options, f func(assay.Case) error) error {
+	if with.Most <= 0 {
+		with.Most = defaultMost
 	}
-	o := &out{f: f, most: most, faults: &Error{Name: name}}
+	o := &out{f: f, most: with.Most, mask: with.Mask, faults: &Error{Name: name, mask: with.Mask}}
 	var err error
 	switch format {
 	case assay.ResultPromptfoo:
@@ -59,6 +65,7 @@ func Read(format assay.ResultFormat, name string, r io.ReaderAt, size int64, mos
 type out struct {
 	f      func(assay.Case) error
 	most   int64
+	mask   *logs.Masker
 	given  int64
 	names  Names
 	faults *Error

@@ -17,7 +17,7 @@ import (
 func read(t testing.TB, format assay.ResultFormat, name string, content []byte) ([]assay.Case, error) {
 	t.Helper()
 	var cases []assay.Case
-	err := Read(format, name, bytes.NewReader(content), int64(len(content)), 0, func(c assay.Case) error {
+	err := Read(format, name, bytes.NewReader(content), int64(len(content)), Options{}, func(c assay.Case) error {
 		cases = append(cases, c)
 		return nil
 	})
