@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"assay/cmd/assay/wrap"
@@ -60,9 +64,16 @@ func (c *wrapCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	place, err := a.wrapPlace()
+	if err != nil {
+		return err
+	}
 	a.stopCatching() // Ctrl-C is the command's
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // output that nobody reads is the command's to know, and ends no wrap
 	job := wrap.Job{Argv: c.Command, Name: c.Name, Project: a.Project, By: who(), Exclusive: c.Exclusive, Stale: c.Stale, Grace: c.Grace,
-		Env: c.Env, Secrets: append([]string{"ASSAY_TOKEN"}, c.Secret...), Results: results, Spool: root, Server: a.Server, Patience: c.Patience,
+		Env: c.Env, Secrets: append([]string{"ASSAY_TOKEN"}, c.Secret...), Results: results, Spool: root, Place: place, Patience: c.Patience, Signals: signals,
 		Out: a.out, Err: a.err, Connect: a.reports, Say: func(format string, args ...any) { a.say("assay wrap: "+format, args...) }}
 	job.Where, _ = os.Hostname()
 	if f, ok := a.in.(*os.File); ok {
@@ -79,7 +90,7 @@ func (c *wrapCmd) Run(a *app) error {
 		return err
 	}
 	if done.Told {
-		c.sendLeft(a, root)
+		c.sendLeft(a, root, place, signals)
 	}
 	if done.Status != 0 {
 		return wrapped(done.Status)
@@ -117,6 +128,19 @@ func (c *wrapCmd) results() (files []assay.ResultFile, err error) {
 		}
 	}
 	return files, nil
+}
+
+// wrapPlace is where runs are told now.
+func (a *app) wrapPlace() (p wrap.Place, err error) {
+	if a.Server != "" {
+		return wrap.Place{Server: a.Server}, nil
+	}
+	if a.Database != "" {
+		sum := sha256.Sum256([]byte(a.Database))
+		p.Database = hex.EncodeToString(sum[:8])
+	}
+	p.Data, err = filepath.Abs(a.dir())
+	return p, err
 }
 
 // reports is the way to a server that may not be there now. It never makes this process the owner of the
@@ -180,23 +204,42 @@ func (a *app) sendTo(s wrap.Start) (wrap.Server, error) {
 	if s.Server != "" {
 		return a.reports(s)
 	}
+	here, err := a.wrapPlace()
+	if err != nil {
+		return nil, err
+	}
+	// What is named now holds; a folder that nobody named does not become the run's.
+	if a.Database == "" && s.Database != "" || a.Database == "" && a.Data == "" && s.Data != "" && s.Data != here.Data {
+		if s.Database != "" {
+			return nil, assay.Errorf(assay.CodeInvalid, "it was to be told to a database: name it with --database")
+		}
+		return nil, assay.Errorf(assay.CodeInvalid, "it was to be told to another data folder: name it with --data %s", s.Data)
+	}
 	return a.reportsAtLast(s)
 }
 
 // leftTime bounds what a wrap spends on what earlier ones kept.
 const leftTime = 5 * time.Second
 
-// sendLeft tells what earlier wraps kept for the same server, once its own is told.
-func (c *wrapCmd) sendLeft(a *app, root string) {
+// sendLeft tells what earlier wraps kept for the same place, once its own is told. What is refused, or is in
+// use by a wrap that runs still, keeps nothing else back.
+func (c *wrapCmd) sendLeft(a *app, root string, place wrap.Place, signals <-chan os.Signal) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), leftTime)
 	defer cancel()
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	for _, dir := range wrap.Left(root) {
-		if wrap.ServerOf(dir) != a.Server {
+		if at, err := wrap.PlaceOf(dir); err != nil || at != place || ctx.Err() != nil {
 			continue
 		}
 		id, err := wrap.Send(ctx, dir, a.reports)
 		if err != nil {
-			return
+			continue
 		}
 		a.say("assay wrap: %s of an earlier wrap is told now", id)
 	}

@@ -33,6 +33,32 @@ const (
 	maxName      = 100 // bytes
 )
 
+// Validate says what would be refused of it whenever it came.
+func (q ExternalRequest) Validate() error {
+	if strings.TrimSpace(q.Name) == "" || q.Name != ExternalName(q.Name) {
+		return assay.Errorf(assay.CodeInvalid, "name %.120q: a harness has a name of at most %d bytes, all of it printable", q.Name, maxName)
+	}
+	if stale := q.Stale.Duration(); stale < 0 || stale > maxStale {
+		return assay.Errorf(assay.CodeInvalid, "stale_s %v is not between 0 and %v", stale.Seconds(), maxStale.Seconds()).
+			WithHint("leave it out for %v seconds", DefaultStale.Seconds())
+	}
+	return nil
+}
+
+// ExternalName is as much of a text as can be the name of a harness; "" where nothing of it can.
+func ExternalName(text string) string {
+	name := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	if len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "")
+	}
+	return name
+}
+
 // StartExternal accepts a run that is running already: it is driven by nobody and lives by its reports.
 func (e *Engine) StartExternal(ctx context.Context, p assay.Project, q ExternalRequest, idem *store.Idempotency) (run assay.Run, replayed bool, err error) {
 	run, replayed, err = e.replay(ctx, p.ID, idem)
@@ -65,16 +91,12 @@ func (e *Engine) StartExternal(ctx context.Context, p assay.Project, q ExternalR
 }
 
 func (e *Engine) external(p assay.Project, q ExternalRequest) (n store.NewRun, err error) {
-	if q.Name == "" || len(q.Name) > maxName || strings.ContainsFunc(q.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return n, assay.Errorf(assay.CodeInvalid, "name %.120q: a harness has a name of at most %d bytes, all of it printable", q.Name, maxName)
+	if err := q.Validate(); err != nil {
+		return n, err
 	}
 	stale := q.Stale.Duration()
 	if stale == 0 {
 		stale = DefaultStale
-	}
-	if stale < 0 || stale > maxStale {
-		return n, assay.Errorf(assay.CodeInvalid, "stale_s %v is not between 0 and %v", stale.Seconds(), maxStale.Seconds()).
-			WithHint("leave it out for %v seconds", DefaultStale.Seconds())
 	}
 	now := e.now()
 	n = store.NewRun{

@@ -116,13 +116,15 @@ func open(ctx context.Context, cfg Config, path string, st store.Store, own stor
 	return n, nil
 }
 
-// Waiting lists the runs that wait for a process that drives.
+// Waiting lists the runs that wait for a process that drives. Nobody drives an external one.
 func (n *Node) Waiting(ctx context.Context) ([]assay.Run, error) {
 	runs, err := n.store.Runs().Waiting(ctx, now())
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(runs, func(r assay.Run) bool { return r.State != assay.RunQueued && r.State != assay.RunRunning }), nil
+	return slices.DeleteFunc(runs, func(r assay.Run) bool {
+		return r.State != assay.RunQueued && r.State != assay.RunRunning || r.Kind == assay.RunExternal
+	}), nil
 }
 
 // Found lists the runs that waited for a process that drives when this one began to own.

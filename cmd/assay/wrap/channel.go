@@ -41,7 +41,7 @@ func (r *running) channel() (theirs *os.File, done func(), err error) {
 	var hearing sync.WaitGroup
 	hearing.Go(func() { r.hear(ours) })
 	return ends[2], func() {
-		_ = ours.SetReadDeadline(time.Now().Add(50 * time.Millisecond)) // what is in the pipe is read at once
+		_ = ours.SetReadDeadline(time.Now()) // what is in the pipe is read still
 		hearing.Wait()
 		keeper.Close()
 		ours.Close()
@@ -50,7 +50,7 @@ func (r *running) channel() (theirs *os.File, done func(), err error) {
 
 // hear reads reports until the channel is closed.
 func (r *running) hear(ours *os.File) {
-	lines := bufio.NewReaderSize(ours, report.MaxLine)
+	lines := bufio.NewReaderSize(&pipeEnd{f: ours}, report.MaxLine)
 	complaints := 0
 	for {
 		line, err := lines.ReadSlice('\n')

@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -9,8 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -40,10 +42,11 @@ type Job struct {
 	Results   []assay.ResultFile
 	Link      *assay.LinkRule // of the experiment's address
 	Spool     string          // the folder of spools
-	Server    string          // its address, for people and for a later --send
+	Place                     // where it is told, now or by a later --send
 	Patience  time.Duration   // for what is still to be told when the command has ended
 
 	Stdin       *os.File
+	Signals     <-chan os.Signal // are the command's, and afterwards stop the telling
 	Out, Err    io.Writer
 	Say         func(string, ...any)
 	Connect     func(Start) (Server, error) // of a server that may not be there
@@ -89,7 +92,11 @@ func Run(ctx context.Context, j Job) (d Done, err error) {
 	if r.watcher, err = report.NewWatcher(j.Link); err != nil {
 		return d, assay.Errorf(assay.CodeInvalid, "%w", err)
 	}
-	if err := r.keep(); err != nil {
+	start := r.begin()
+	if err := start.Ask.Validate(); err != nil {
+		return d, err
+	}
+	if err := r.keep(start); err != nil {
 		j.Say("nothing of this run is told: %s", err)
 		return Done{Status: r.alone()}, nil
 	}
@@ -120,19 +127,40 @@ func secretValues(names []string) (values []string, err error) {
 	return values, nil
 }
 
-// keep makes the spool.
-func (r *running) keep() (err error) {
+// begin is what the server is told first.
+func (r *running) begin() Start {
 	name := r.Name
 	if name == "" {
-		name = filepath.Base(r.Argv[0])
+		name = cmp.Or(engine.ExternalName(filepath.Base(r.Argv[0])), "command")
 	}
 	argv := make([]string, len(r.Argv))
 	for i, arg := range r.Argv {
 		argv[i] = mask(arg, r.secrets)
 	}
-	start := Start{Project: r.Project, Key: client.NewKey(), Server: r.Server, At: r.started.UTC(), Ask: engine.ExternalRequest{
-		Name: name, Exclusive: r.Exclusive, Argv: argv, Where: r.Where, PID: os.Getpid(), Env: r.environment(), Stale: assay.Seconds(r.Stale), By: r.By,
+	return Start{Project: r.Project, Key: client.NewKey(), Place: r.Place, At: r.started.UTC(), Ask: engine.ExternalRequest{
+		Name: name, Exclusive: r.Exclusive, Argv: bounded(argv), Where: r.Where, PID: os.Getpid(), Env: bounded(r.environment()), Stale: assay.Seconds(r.Stale), By: r.By,
 	}}
+}
+
+// mostTold bounds a command line and an environment, in bytes: a server takes a start of 1 MiB, and a byte
+// may need six there.
+const mostTold = 64 << 10
+
+// bounded leaves out what is too much of a list, and says so.
+func bounded(list []string) []string {
+	room := mostTold
+	for i, text := range list {
+		if room -= len(text) + 1; room >= 0 {
+			continue
+		}
+		kept := strings.ToValidUTF8(text[:max(0, len(text)+room)], "")
+		return append(slices.Clone(list[:i]), kept+fmt.Sprintf("[assay: too long, %d bytes and %d more are left out]", len(text)-len(kept), len(list)-i-1))
+	}
+	return list
+}
+
+// keep makes the spool.
+func (r *running) keep(start Start) (err error) {
 	if r.spool, err = newSpool(r.Spool, start); err != nil {
 		return err
 	}
@@ -181,6 +209,7 @@ func (r *running) run(s *sender) Done {
 	told := make(chan struct{})
 	go func() { defer close(told); s.follow(telling, r.Say) }()
 	f, status := r.child(stops)
+	ended := time.Now()
 	f.Cases = r.results()
 	if err := r.log.Close(); err != nil {
 		r.Say("the end of the output could not be kept: %s", err)
@@ -190,18 +219,42 @@ func (r *running) run(s *sender) Done {
 	}
 	enough()
 	<-told
-	return Done{Status: status, Told: r.last(s)}
+	return Done{Status: status, Told: r.last(s, ended)}
+}
+
+// sameSignal is how long after the command's end a signal is one that it got too: wrappers such as
+// timeout(1) send it to the process and to its group.
+const sameSignal = 300 * time.Millisecond
+
+// unlessSignalled ends when somebody wants this process to end who has waited for the command.
+func (r *running) unlessSignalled(ctx context.Context, ended time.Time) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-r.Signals:
+				if time.Since(ended) > sameSignal {
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, cancel
 }
 
 // last tells what is left, for as long as it may take, and says what becomes of the rest.
-func (r *running) last(s *sender) (told bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), r.Patience)
+func (r *running) last(s *sender, ended time.Time) (told bool) {
+	wanted, enough := r.unlessSignalled(context.Background(), ended)
+	defer enough()
+	ctx, cancel := context.WithTimeout(wanted, r.Patience)
 	defer cancel()
 	err := s.patiently(ctx)
-	if err != nil && r.LastConnect != nil {
+	if err != nil && r.LastConnect != nil && wanted.Err() == nil {
 		if server, failed := r.LastConnect(r.spool.start); failed == nil {
 			s.server = server
-			err = s.all(context.Background()) // it is this process's own
+			err = s.all(wanted) // it is this process's own
 		}
 	}
 	if err == nil {
@@ -227,15 +280,12 @@ func (r *running) child(stops <-chan struct{}) (f engine.Finish, status int) {
 	if err != nil {
 		r.Say("no report channel: %s", err)
 	}
-	markValue := "ASSAY_ATTEMPT=wrap-" + rand.Text()
+	markValue := "ASSAY_WRAP_" + rand.Text() + "=1" // a name of its own: a wrap inside this one keeps it, and sets another
 	spec := process.TreeSpec{Argv: r.Argv, Dir: ".", Stdin: r.stdin(), Stdout: outEnd, Stderr: errsEnd, Mark: markValue, Env: append(os.Environ(), markValue)}
 	if channel != nil {
 		spec.Extra = []*os.File{channel}
 		spec.Env = append(spec.Env, "ASSAY_REPORT_FD=3", "ASSAY_REPORT="+r.spool.path(fifoFile))
 	}
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	defer signal.Stop(signals)
 	tree, err := process.StartTree(spec)
 	if err != nil {
 		out.Close()
@@ -248,7 +298,7 @@ func (r *running) child(stops <-chan struct{}) (f engine.Finish, status int) {
 	var reading sync.WaitGroup
 	reading.Go(func() { r.copy(out, r.Out) })
 	reading.Go(func() { r.copy(errs, r.Err) })
-	facts := r.await(tree, signals, stops)
+	facts := r.await(tree, stops)
 	drain(&reading, out, errs)
 	r.rest()
 	closeChannel()
@@ -285,12 +335,12 @@ const endLimit = 5 * time.Second
 
 // await hands signals on until the command has ended. A cancel ends it with all that it started; by itself
 // it may leave what it likes.
-func (r *running) await(tree *process.Tree, signals <-chan os.Signal, stops <-chan struct{}) process.ExitFacts {
+func (r *running) await(tree *process.Tree, stops <-chan struct{}) process.ExitFacts {
 	for {
 		select {
 		case <-tree.Exited():
 			return tree.Leave()
-		case sig := <-signals:
+		case sig := <-r.Signals:
 			tree.Signal(sig.(syscall.Signal))
 		case <-stops:
 			r.Say("cancelled: the command is told to end")
@@ -327,15 +377,20 @@ func drain(reading *sync.WaitGroup, pipes ...*os.File) {
 	}
 }
 
-// copy hands output on, at once and as it is, and keeps it masked.
+// copy hands output on, at once and as it is, and keeps it masked. Where nobody reads any more it closes the
+// pipe, so that the command learns of it as it would without us.
 func (r *running) copy(from *os.File, to io.Writer) {
 	defer from.Close()
+	out := &pipeEnd{f: from}
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := from.Read(buf)
+		n, err := out.Read(buf)
 		if n > 0 {
-			_, _ = to.Write(buf[:n]) // nobody reads any more: the command is none the wiser than without us
+			_, unread := to.Write(buf[:n])
 			r.take(buf[:n])
+			if err == nil {
+				err = unread
+			}
 		}
 		if err != nil {
 			return
@@ -360,21 +415,15 @@ func (r *running) rest() {
 	r.spool.add(r.watcher.Rest(now)...)
 }
 
-// alone runs the command without telling anybody.
+// alone becomes the command: nobody is told, and nothing is between it and whoever called. It returns only
+// where the command cannot be started.
 func (r *running) alone() int {
-	cmd := exec.Command(r.Argv[0], r.Argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Stdin, r.Out, r.Err
-	err := cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case !errors.As(err, &exit):
-		fmt.Fprintf(r.Err, "assay: %s\n", err)
-		return unstarted(err)
+	path, err := process.Find(r.Argv[0], ".", os.Environ())
+	if err == nil {
+		if err = syscall.Exec(path, r.Argv, os.Environ()); err != nil {
+			err = fmt.Errorf("start %s: %w", path, err)
+		}
 	}
-	if w, ok := exit.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return 128 + int(w.Signal())
-	}
-	return exit.ExitCode()
+	fmt.Fprintf(r.Err, "assay: %s\n", err)
+	return unstarted(err)
 }

@@ -189,7 +189,7 @@ func (s *sender) follow(ctx context.Context, say func(string, ...any)) {
 				failing = false
 				say("reports again")
 			}
-			if wait = beatEvery; more {
+			if wait = s.beat(); more {
 				wait = sendEvery
 			}
 		}
@@ -200,6 +200,15 @@ func (s *sender) follow(ctx context.Context, say func(string, ...any)) {
 			return
 		}
 	}
+}
+
+// beat is how often a server hears from a command that says nothing: it must not take the run for lost.
+func (s *sender) beat() time.Duration {
+	stale := s.spool.start.Ask.Stale.Duration()
+	if stale == 0 {
+		stale = engine.DefaultStale
+	}
+	return max(sendEvery, min(beatEvery, stale/3))
 }
 
 // pause waits, and where it is eager only until there is something to tell.
@@ -245,11 +254,9 @@ func Send(ctx context.Context, dir string, connect func(Start) (Server, error)) 
 	return s.state.Run, sp.drop()
 }
 
-// ServerOf is the address that a kept run was to be told to.
-func ServerOf(dir string) string {
+// PlaceOf is where a kept run was to be told.
+func PlaceOf(dir string) (Place, error) {
 	var s Start
-	if readJSON(dir, startFile, &s) != nil {
-		return ""
-	}
-	return s.Server
+	err := readJSON(dir, startFile, &s)
+	return s.Place, err
 }

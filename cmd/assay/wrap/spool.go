@@ -22,11 +22,19 @@ import (
 
 // Start is what wrap.json holds: all that the server must know before the first report.
 type Start struct {
-	Project string                 `json:"project"`
-	Key     string                 `json:"key"` // Idempotency-Key of the start
-	Server  string                 `json:"server,omitempty"`
-	Ask     engine.ExternalRequest `json:"start"`
-	At      time.Time              `json:"at"`
+	Project string `json:"project"`
+	Key     string `json:"key"` // Idempotency-Key of the start
+	Place
+	Ask engine.ExternalRequest `json:"start"`
+	At  time.Time              `json:"at"`
+}
+
+// Place is where a run is told. A server's address, or what is served on this machine: a data folder, or a
+// database.
+type Place struct {
+	Server   string `json:"server,omitempty"`
+	Data     string `json:"data,omitempty"`     // absolute
+	Database string `json:"database,omitempty"` // a hash of its URL, which may hold a password
 }
 
 // spool is the folder of one wrapped command.

@@ -3,11 +3,16 @@ package wrap
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,6 +32,7 @@ type told struct {
 	points int
 	ends   []engine.Finish
 	stop   bool
+	asked  engine.ExternalRequest
 }
 
 func (s *told) call() error {
@@ -37,9 +43,10 @@ func (s *told) call() error {
 	return nil
 }
 
-func (s *told) StartExternal(_ context.Context, _ string, _ engine.ExternalRequest, key string) (r api.SuiteRun, err error) {
+func (s *told) StartExternal(_ context.Context, _ string, q engine.ExternalRequest, key string) (r api.SuiteRun, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked = q
 	if s.runs == nil {
 		s.runs = map[string]assay.RunID{}
 	}
@@ -174,5 +181,97 @@ func TestASecretIsNowhereInTheSpool(t *testing.T) {
 	t.Setenv("SHORT", "abc")
 	if _, err := Run(t.Context(), j); assay.CodeOf(err) != assay.CodeInvalid || strings.Contains(err.Error(), "abc") {
 		t.Errorf("a secret that cannot be masked: %v", err)
+	}
+}
+
+// held is a reader that takes its time: nothing is written before it is opened.
+type held struct {
+	bytes.Buffer
+	open chan struct{}
+}
+
+func (h *held) Write(p []byte) (int, error) {
+	<-h.open
+	return h.Buffer.Write(p)
+}
+
+// Whoever reads the output may be slower than the command, and gets all of it.
+func TestASlowReaderGetsAllOutput(t *testing.T) {
+	const size = 120_000 // more than one read, and less than what blocks the command
+	out := &held{open: make(chan struct{})}
+	j, _ := job(t, &told{}, fmt.Sprintf("head -c %d /dev/zero; for n in 1 2 3; do echo metric a $n >&3; done", size))
+	j.Out = out
+	time.AfterFunc(drainLimit+time.Second, func() { close(out.open) })
+	if done, err := Run(t.Context(), j); err != nil || done.Status != 0 || out.Len() != size {
+		t.Errorf("%+v, %v: %d bytes of %d", done, err, out.Len(), size)
+	}
+}
+
+// What a command leaves behind may hold its output open, and write on and on.
+func TestABackgroundWriterHoldsNothingUp(t *testing.T) {
+	for _, script := range []string{"sleep 600 & echo $! >&2", "(trap '' PIPE; while :; do echo on; done) & echo $! >&2"} {
+		j, _ := job(t, &told{}, script)
+		var left bytes.Buffer
+		j.Out, j.Err = io.Discard, &left
+		begun := time.Now()
+		done, err := Run(t.Context(), j)
+		if took := time.Since(begun); err != nil || done.Status != 0 || took > 10*time.Second {
+			t.Errorf("%s: %+v, %v after %s", script, done, err, took)
+		}
+		if pid, err := strconv.Atoi(strings.TrimSpace(left.String())); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// A server is told often enough that it does not take the run for lost.
+func TestAShortStaleTimeIsKept(t *testing.T) {
+	s := &sender{spool: &spool{start: Start{Ask: engine.ExternalRequest{Stale: assay.Seconds(3 * time.Second)}}}}
+	if got := s.beat(); got > time.Second {
+		t.Errorf("a report every %s", got)
+	}
+	s.spool.start.Ask.Stale = 0
+	if got := s.beat(); got != beatEvery {
+		t.Errorf("a report every %s", got)
+	}
+}
+
+// What a server would refuse for ever is said before the command runs; what the command's own line brings
+// is told as far as it goes.
+func TestAStartThatAServerRefusesIsNotKept(t *testing.T) {
+	for name, spoil := range map[string]func(*Job){
+		"long name":     func(j *Job) { j.Name = strings.Repeat("x", 200) },
+		"unprintable":   func(j *Job) { j.Name = "a\nb" },
+		"stale too big": func(j *Job) { j.Stale = 48 * time.Hour },
+		"stale below 0": func(j *Job) { j.Stale = -time.Second },
+	} {
+		j, out := job(t, &told{}, "echo ran")
+		spoil(&j)
+		if _, err := Run(t.Context(), j); assay.CodeOf(err) != assay.CodeInvalid || out.Len() != 0 || len(Left(j.Spool)) != 0 {
+			t.Errorf("%s: %v, %q, kept %v", name, err, out, Left(j.Spool))
+		}
+	}
+	s := &told{}
+	j, _ := job(t, s, "exit 0")
+	for range 12 {
+		j.Argv = append(j.Argv, strings.Repeat("x", 100_000))
+	}
+	t.Setenv("LARGE", strings.Repeat("\x01", 120_000))
+	j.Env = []string{"LARGE"}
+	if done, err := Run(t.Context(), j); err != nil || done.Status != 0 || !done.Told {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	raw, err := json.Marshal(s.asked)
+	if err != nil || len(raw) > 900_000 || len(s.asked.Argv) < 3 || s.asked.Argv[0] != "sh" {
+		t.Errorf("%d bytes, %d arguments, %v", len(raw), len(s.asked.Argv), err)
+	}
+	j, _ = job(t, s, "")
+	long := filepath.Join(t.TempDir(), strings.Repeat("ä", 100))
+	if err := os.WriteFile(long, []byte("#!/bin/sh\nexit 7\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	j.Argv = []string{long}
+	if done, err := Run(t.Context(), j); err != nil || done.Status != 7 || s.asked.Name != strings.Repeat("ä", 50) {
+		t.Errorf("%+v, %v, name %q", done, err, s.asked.Name)
 	}
 }
