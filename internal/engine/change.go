@@ -60,7 +60,10 @@ func FinishFail(ctx context.Context, s store.Store, run assay.Run, why assay.Rea
 }
 
 func cancelSentence(run assay.Run) string {
-	if harnessed(run) {
+	switch {
+	case harnessed(run) && run.Reason == assay.ReasonLostRetried:
+		return "cancelled before it was started again"
+	case harnessed(run):
 		return "cancelled before it was started"
 	}
 	return CancelSentence

@@ -204,6 +204,22 @@ func TestAHarnessIsNeitherPausedNorRetried(t *testing.T) {
 	w.start(t, engine.SuiteRequest{}) // the key is free
 }
 
+// A cancel while the next attempt of a lost run waits tells that there was one.
+func TestACancelBetweenTwoAttempts(t *testing.T) {
+	w := newWorld(t)
+	run := w.start(t, engine.SuiteRequest{})
+	if _, err := w.store.Runs().TakeUp(t.Context(), run.ID, 0, false, now()); err != nil {
+		t.Fatal(err)
+	}
+	lost := store.Change{Reason: assay.ReasonLostRetried, Sentence: "attempt 1 was lost", Now: now()}
+	if _, err := engine.Move(t.Context(), w.store.Runs(), run.ID, engine.EventStop, lost); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.engine.Cancel(t.Context(), run.ID, false); err != nil || got.Sentence != "cancelled before it was started again" {
+		t.Errorf("%s %v", got.Sentence, err)
+	}
+}
+
 // drive runs a dispatcher until the test ends.
 func (w *world) drive(t *testing.T) {
 	t.Helper()

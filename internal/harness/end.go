@@ -43,7 +43,11 @@ func (j *job) finish(ctx context.Context) error {
 	case assay.ExitUnborn:
 		return j.unborn(ctx, fmt.Errorf("%s", ended.Exit.Error))
 	case assay.ExitOrphaned:
-		return j.lost(ctx, assay.ReasonOrphaned, fmt.Sprintf("no server came for %s, and it was ended", j.def().OrphanGrace.Duration()))
+		why := fmt.Sprintf("no server came for %s, and it was ended", j.def().OrphanGrace.Duration())
+		if ended.Told {
+			why = "its shim was told to end, as everything is when a machine or a service is stopped, and ended it"
+		}
+		return j.lost(ctx, assay.ReasonOrphaned, why)
 	}
 	if err := j.enter(ctx, assay.PhaseFinishing, "its harness has ended: its results are read"); err != nil {
 		return err

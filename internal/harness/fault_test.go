@@ -103,7 +103,7 @@ func TestARunWhoseFolderIsGone(t *testing.T) {
 	}
 	t.Cleanup(func() { os.Rename(folder+".away", folder) }) // the shim tries for a while to leave its exit.json
 	d := New(Options{Store: w.store, Dir: w.dir, Self: self(), LookupEnv: os.LookupEnv, Now: now, Where: "there"})
-	d.limits.ends = 500 * time.Millisecond
+	d.limits.ends, d.limits.notice = 500*time.Millisecond, 0
 	taken, err := w.store.Runs().TakeUp(t.Context(), run.ID, 1, false, now())
 	if err != nil {
 		t.Fatal(err)

@@ -113,7 +113,7 @@ func (j *job) told(ctx context.Context, s shim.Status) error {
 	case s.Stopping == assay.ExitLimit:
 		phase, sentence = assay.PhaseStopping, "the time limit is reached: the harness was told to end"
 	case s.Stopping == assay.ExitOrphaned:
-		phase, sentence = assay.PhaseStopping, "no server came back in time: the harness was told to end"
+		phase, sentence = assay.PhaseStopping, "its shim was told to end, or no server came back in time: the harness was told to end"
 	case s.Stopping != "":
 		phase, sentence = assay.PhaseStopping, cancelling
 	}

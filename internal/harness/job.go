@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"assay/internal/assay"
@@ -26,10 +27,11 @@ type limits struct {
 	silence time.Duration // it speaks once a second: then it is called again
 	stuck   time.Duration // of silence: it does not do its work, and is ended
 	ends    time.Duration // to end what does not want to end
+	notice  time.Duration // until a shim notices that its server, which is stopped, listens no more
 }
 
 func defaultLimits() limits {
-	return limits{start: 30 * time.Second, silence: 10 * time.Second, stuck: 2 * time.Minute, ends: 10 * time.Second}
+	return limits{start: 30 * time.Second, silence: 10 * time.Second, stuck: 2 * time.Minute, ends: 10 * time.Second, notice: 20 * time.Second}
 }
 
 // job is one run while this process drives it.
@@ -82,7 +84,7 @@ func (j *job) drive(ctx context.Context) (err error) {
 func (j *job) step(ctx context.Context, standing shim.Standing) (done bool, err error) {
 	switch standing {
 	case shim.Unlaunched:
-		if elsewhere := j.facts.Where != "" && j.facts.Where != j.d.o.Where; elsewhere || j.facts.LaunchedAt != nil {
+		if j.elsewhere() {
 			return j.unreachable(ctx, fmt.Sprintf("it was launched on %s and its folder %s is not there", j.facts.Where, j.dir()))
 		}
 		return j.launch(ctx)
@@ -96,11 +98,22 @@ func (j *job) step(ctx context.Context, standing shim.Standing) (done bool, err 
 	return true, j.dead(ctx)
 }
 
+// elsewhere says that this attempt may have been launched although this data folder knows nothing of it: by
+// another machine, or by a process of this one that has another data folder. A launch begins with the
+// attempt's folder, so that it is not there then.
+func (j *job) elsewhere() bool {
+	if j.facts.Where == "" {
+		return false
+	}
+	_, err := os.Stat(j.dir())
+	return j.facts.Where != j.d.o.Where || j.facts.LaunchedAt != nil || err != nil
+}
+
 // unreachable waits until a harness whose folder cannot be read is surely gone: its shim ends it when no
 // server comes for the orphan grace. done is false when the folder can be read again.
 func (j *job) unreachable(ctx context.Context, why string) (done bool, err error) {
 	j.d.o.Log.Warn("reach harness", "run", j.run.ID.String(), "why", why)
-	alone := j.def().OrphanGrace.Duration() + j.def().Grace.Duration() + j.d.limits.ends
+	alone := j.def().OrphanGrace.Duration() + j.def().Grace.Duration() + j.d.limits.ends + j.d.limits.notice
 	limit := time.NewTimer(alone)
 	defer limit.Stop()
 	sentence := fmt.Sprintf("%s: if it lives, it is ended at the latest %s after its server was", why, alone)

@@ -17,7 +17,7 @@ import (
 // launch starts the attempt, or ends the run because it cannot be started.
 func (j *job) launch(ctx context.Context) (done bool, err error) {
 	if j.control.Cancel {
-		return true, j.cancelled(ctx, "before it was started")
+		return true, j.cancelled(ctx, "before it was started"+map[bool]string{true: " again"}[j.facts.Attempt > 1])
 	}
 	if err := j.enter(ctx, assay.PhaseStarting, "its harness is being started"); err != nil {
 		return false, err
@@ -28,6 +28,10 @@ func (j *job) launch(ctx context.Context) (done bool, err error) {
 			return false, ctx.Err()
 		}
 		return true, j.unborn(ctx, err)
+	}
+	// Before it is stored where the run is launched: see elsewhere.
+	if err := os.MkdirAll(j.dir(), 0o700); err != nil {
+		return true, j.unborn(ctx, fmt.Errorf("make the attempt's folder: %w", err))
 	}
 	// Under the fence: who lost the run meanwhile stops here.
 	j.facts.Where = j.d.o.Where
@@ -51,9 +55,6 @@ func (j *job) launch(ctx context.Context) (done bool, err error) {
 
 // begin has the shim started.
 func (j *job) begin(order shim.Order) error {
-	if err := os.MkdirAll(j.dir(), 0o700); err != nil {
-		return fmt.Errorf("make the attempt's folder: %w", err)
-	}
 	if err := noteResults(j.dir(), *j.def()); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,7 +19,7 @@ func readJSON(dir, name string, v any) error {
 	return nil
 }
 
-// writeJSON makes a file appear whole and for good, or not at all.
+// writeJSON makes a file appear whole and for good, or not at all. What is kept for it as its .new is used.
 func writeJSON(dir, name string, v any) error {
 	raw, err := json.Marshal(v)
 	if err == nil {
@@ -36,12 +37,24 @@ func writeJSON(dir, name string, v any) error {
 	return nil
 }
 
+// exitRoom is more than exit.json takes.
+const exitRoom = 2 << 10
+
+// keepRoom has room for exit.json on the disk, which the harness's output may fill. Without it the file is
+// tried for a while.
+func keepRoom(dir string) {
+	_ = os.WriteFile(filepath.Join(dir, exitFile+".new"), bytes.Repeat([]byte{' '}, exitRoom), 0o600)
+}
+
 func writeSynced(path string, raw []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600) // not emptied: the disk may be full since
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(raw)
+	if err == nil {
+		err = f.Truncate(int64(len(raw)))
+	}
 	if err == nil {
 		err = f.Sync()
 	}

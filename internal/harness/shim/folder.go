@@ -51,6 +51,7 @@ type Ended struct {
 	Log     logs.Stat        `json:"log"`
 	Events  int64            `json:"events"`
 	Left    []int            `json:"left,omitempty"` // processes that the kernel would not let go
+	Told    bool             `json:"told,omitempty"` // ExitOrphaned because the shim was told to end, not for want of a server
 }
 
 // Standing is what an attempt's folder says.

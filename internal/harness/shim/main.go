@@ -33,6 +33,7 @@ type shim struct {
 	report  *channel
 	tree    *process.Tree
 	born    born
+	told    bool // it was this process that was told to end; supervise's
 
 	active atomic.Int64 // nanoseconds since 1970
 	stops  chan assay.ExitCause
@@ -133,6 +134,7 @@ const exitTries = 60
 func (s *shim) leave(e Ended) (err error) {
 	for range exitTries {
 		if err = writeJSON(s.dir, exitFile, e); err == nil {
+			os.Remove(filepath.Join(s.dir, socketFile)) // whoever comes now reads the file
 			return nil
 		}
 		complain(err)

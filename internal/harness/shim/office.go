@@ -22,6 +22,14 @@ const (
 // harness from being an orphan.
 const patience = 10 * time.Second
 
+// narrow lets few statuses wait in the kernel: of one who is stopped it would take minutes' worth, and for as
+// long the harness would be no orphan.
+func narrow(c net.Conn) {
+	if u, ok := c.(*net.UnixConn); ok {
+		_ = u.SetWriteBuffer(2 << 10) // else it is only noticed later
+	}
+}
+
 // office is where clients are heard. While nobody is there the orphan grace runs.
 type office struct {
 	s        *shim
@@ -70,6 +78,7 @@ func (o *office) serve() {
 			continue
 		}
 		o.arrive(1)
+		narrow(c)
 		go o.hear(c)
 		go o.tell(c)
 	}

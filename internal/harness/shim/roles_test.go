@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -65,6 +66,19 @@ func roles() map[string]func() {
 		"middle": func() {
 			signal.Ignore(syscall.SIGTERM)
 			fmt.Fprintln(os.NewFile(3, "tell"), os.Getpid(), spawn("stubborn", true, nil))
+			block()
+		},
+		"locker": func() {
+			say("pids", append(spawnTelling("lock-holder", true), os.Getpid())...)
+			block()
+		},
+		"lock-holder": func() {
+			lock, err := os.OpenFile(filepath.Join(filepath.Dir(os.Getenv("ASSAY_REPORT")), lockFile), os.O_RDWR, 0)
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprintln(os.NewFile(3, "tell"), os.Getpid())
+			unix.Flock(int(lock.Fd()), unix.LOCK_EX) // once the shim is dead
 			block()
 		},
 		"signalled": func() { syscall.Kill(os.Getpid(), syscall.SIGKILL); block() },

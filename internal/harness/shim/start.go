@@ -32,6 +32,7 @@ func (s *shim) launch() (output *os.File, err error) {
 		return nil, err
 	}
 	s.active.Store(time.Now().UnixNano())
+	keepRoom(s.dir)
 	if output, err = s.startHarness(); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ func (s *shim) supervise(output *os.File) error {
 	} else {
 		go s.office.serve()
 		e.Exit.Cause, e.Exit.Killed = s.wait()
+		e.Told = s.told
 	}
 	s.end(&e)
 	if !drain(output, read) {
@@ -90,6 +91,7 @@ func (s *shim) wait() (cause assay.ExitCause, killed bool) {
 		case <-s.office.orphaned:
 			return s.stop(assay.ExitOrphaned, "no server came back in time")
 		case <-terms: // the machine goes down, or somebody means it
+			s.told = true
 			return s.stop(assay.ExitOrphaned, "the process that watches the run was told to end")
 		case cause := <-s.stops:
 			return s.stop(cause, map[assay.ExitCause]string{assay.ExitCancel: "cancelled"}[cause])

@@ -40,6 +40,10 @@ func Kill(dir string, limit time.Duration) (left []int, err error) {
 			if left = (process.Remains{Leader: shim}).End(time.Until(deadline)); len(left) > 0 {
 				return left, nil
 			}
+			// Who holds the lock of a dead shim is of its harness.
+			if left, err = Sweep(dir, time.Until(deadline)); err != nil || len(left) > 0 {
+				return left, err
+			}
 		}
 		if time.Now().After(deadline) {
 			return nil, fmt.Errorf("kill the shim: it holds %s and cannot be told from others", dir)

@@ -1,0 +1,81 @@
+package harness
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/internal/assay"
+	"assay/internal/store"
+)
+
+// A shim that is told to end, as everything is when the machine goes down, did not wait for a server.
+func TestAShimThatIsToldToEndSaysSo(t *testing.T) {
+	w := newWorld(t, script("echo before; read x < gate"))
+	w.gate("gate")
+	run := w.start()
+	w.drive()
+	w.said(run.ID, "before\n")
+	w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return f.PID != 0 })
+	if err := syscall.Kill(w.shimOf(run.ID, 1), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := w.ended(run.ID, assay.RunStateLost, assay.ReasonOrphaned)
+	if strings.Contains(got.Sentence, "no server") || !strings.Contains(got.Sentence, "was told to end") {
+		t.Errorf("%s", got.Sentence)
+	}
+}
+
+// Two processes of one machine share a database and have a data folder each. The first is killed in the moment
+// between its launch and its storing that: the second must not launch the run beside the harness that lives.
+func TestALaunchInAnotherFolderIsNotRepeated(t *testing.T) {
+	def := script("echo $$ >> numbers; read x < gate")
+	def.OrphanGrace = assay.Seconds(100 * time.Millisecond)
+	w := newWorld(t, def)
+	w.gate("gate")
+	run := w.start()
+	taken, err := w.store.Runs().TakeUp(t.Context(), run.ID, 0, false, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := assay.SuiteFacts{Attempt: 1, Where: "here"}
+	if _, err := w.store.Harnesses().Put(t.Context(), store.Fence{Run: run.ID, Epoch: taken.Epoch}, facts, false, now()); err != nil {
+		t.Fatal(err)
+	}
+	if taken, err = w.store.Runs().TakeUp(t.Context(), run.ID, taken.Epoch, false, now()); err != nil {
+		t.Fatal(err)
+	}
+	d := New(Options{Store: w.store, Dir: t.TempDir(), Self: self(), LookupEnv: os.LookupEnv, Now: now, Where: "here"})
+	d.limits.ends, d.limits.notice = 200*time.Millisecond, 0
+	if err := d.Drive(t.Context(), taken); err != nil {
+		t.Fatal(err)
+	}
+	w.ended(run.ID, assay.RunStateLost, assay.ReasonOrphaned)
+	if n := w.numbers("numbers"); len(n) != 0 {
+		t.Errorf("launched: %v", n)
+	}
+}
+
+// In its own folder a process knows that nothing was launched yet.
+func TestALaunchThatDidNotHappenIsMadeUpFor(t *testing.T) {
+	w := newWorld(t, script("echo $$ >> numbers"))
+	run := w.start()
+	taken, err := w.store.Runs().TakeUp(t.Context(), run.ID, 0, false, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(attemptDir(w.dir, run.ID, 1), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	facts := assay.SuiteFacts{Attempt: 1, Where: "here"}
+	if _, err := w.store.Harnesses().Put(t.Context(), store.Fence{Run: run.ID, Epoch: taken.Epoch}, facts, false, now()); err != nil {
+		t.Fatal(err)
+	}
+	w.drive()
+	w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)
+	if n := w.numbers("numbers"); len(n) != 1 {
+		t.Errorf("launched: %v", n)
+	}
+}

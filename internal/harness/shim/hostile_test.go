@@ -1,0 +1,87 @@
+//go:build linux
+
+package shim
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process of the harness that holds the lock, to look like a shim that lives, is ended with the rest.
+func TestALockThatTheHarnessTookIsTakenBack(t *testing.T) {
+	t.Parallel()
+	a := newAttempt(t, "locker")
+	a.launch()
+	pids := a.said("pids")
+	a.await(Alive)
+	shim := a.born().Shim.PID
+	if err := syscall.Kill(shim, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, 5*time.Second, "the shim is gone", func() bool { return !alive(shim) })
+	a.await(Alive) // it looks so
+	left, err := Kill(a.dir, 5*time.Second)
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v %v", left, err)
+	}
+	a.await(Dead)
+	until(t, time.Second, "the last threads are gone", func() bool { return !slices.ContainsFunc(pids, alive) })
+}
+
+// A client that is stopped is soon not written to any more: what it has not read is small.
+func TestAClientThatReadsNothingIsNoticedSoon(t *testing.T) {
+	t.Parallel()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	narrow(c)
+	c.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+	taken := 0
+	for status := make([]byte, 500); ; taken++ {
+		if _, err := c.Write(status); err != nil {
+			break
+		}
+	}
+	if taken > 20 {
+		t.Errorf("%d statuses were taken by nobody", taken)
+	}
+}
+
+// There is room for exit.json from before the harness can fill the disk.
+func TestRoomIsKeptForTheExit(t *testing.T) {
+	t.Parallel()
+	env, open := fifo(t)
+	a := newAttempt(t, "waiter", env)
+	a.launch()
+	a.await(Alive)
+	kept, err := os.Stat(filepath.Join(a.dir, exitFile+".new"))
+	if err != nil || kept.Size() < exitRoom {
+		t.Fatalf("%v %v", kept, err)
+	}
+	open()
+	e := a.exit(5 * time.Second)
+	got, err := os.Stat(filepath.Join(a.dir, exitFile))
+	if err != nil || !os.SameFile(kept, got) || got.Size() >= exitRoom || e.Exit.Code != 5 {
+		t.Errorf("%+v %v %v", e, got, err)
+	}
+	if _, err := os.Lstat(filepath.Join(a.dir, socketFile)); err == nil {
+		t.Error("the socket is left")
+	}
+}
