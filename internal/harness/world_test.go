@@ -25,6 +25,8 @@ import (
 	"assay/internal/harness/shim"
 	"assay/internal/logs"
 	"assay/internal/store"
+	"assay/internal/store/postgres"
+	"assay/internal/store/postgres/pgtest"
 	"assay/internal/store/sqlite"
 )
 
@@ -36,12 +38,12 @@ func TestMain(m *testing.M) {
 		case "shim":
 			os.Exit(shim.Main(os.Args[2]))
 		case "owner":
-			os.Exit(owner(os.Args[2]))
+			os.Exit(owner(os.Args[2], os.Args[3]))
 		case "stubborn":
 			stubborn(os.Args[2], len(os.Args) > 3)
 		}
 	}
-	code := m.Run()
+	code := pgtest.Stopping(m).Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -59,9 +61,17 @@ func self() string {
 	return path
 }
 
+// open opens a database, or the data folder's where there is none.
+func open(ctx context.Context, dir, database string) (store.Store, error) {
+	if database != "" {
+		return postgres.Open(ctx, database)
+	}
+	return sqlite.Open(ctx, dir)
+}
+
 // owner drives the runs of a data folder until it is killed.
-func owner(dir string) int {
-	s, err := sqlite.Open(context.Background(), dir)
+func owner(dir, database string) int {
+	s, err := open(context.Background(), dir, database)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -114,6 +124,7 @@ var quick = limits{start: 30 * time.Second, silence: 1500 * time.Millisecond, st
 type world struct {
 	t       *testing.T
 	dir     string // data
+	base    string // database; "" is SQLite
 	work    string // of the suite
 	store   store.Store
 	project assay.Project
@@ -124,8 +135,11 @@ func newWorld(t *testing.T, def assay.SuiteDefinition) *world {
 	t.Helper()
 	t.Parallel()
 	w := &world{t: t, dir: t.TempDir(), work: t.TempDir()}
+	if strings.HasPrefix(t.Name(), onPostgres+"/") {
+		w.base = pgtest.Database(t)
+	}
 	var err error
-	if w.store, err = sqlite.Open(t.Context(), w.dir); err != nil {
+	if w.store, err = open(t.Context(), w.dir, w.base); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.store.Close() })
@@ -216,7 +230,7 @@ func (w *world) drive(change ...func(*Options)) (stop func()) {
 // owned starts a process that drives; the function that it returns kills it with -9.
 func (w *world) owned() (kill func()) {
 	w.t.Helper()
-	cmd := exec.Command(self(), "owner", w.dir)
+	cmd := exec.Command(self(), "owner", w.dir, w.base)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
