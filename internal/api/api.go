@@ -130,6 +130,10 @@ func route[I, O any](s *server, a huma.API, op huma.Operation, f func(context.Co
 	op.Responses["default"] = problemResponse(a)
 	op.Path = Root + op.Path
 	op.BodyReadTimeout = bodyTime // carry takes the deadline away when the body is read
+	if body, ok := reflect.TypeFor[I]().FieldByName("Body"); ok && body.Tag.Get("required") == "false" {
+		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{}}
+		defer func() { op.RequestBody.Required = false }() // Register requires every body that is no pointer
+	}
 	huma.Register(a, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := f(ctx, in)
 		if err != nil {

@@ -22,8 +22,8 @@ type ExternalReport struct {
 // SentLog is a piece of output. Offsets count the bytes that the sender has to send: a piece that comes
 // twice, or overlaps one that came, is taken once.
 type SentLog struct {
-	Offset int64  `json:"offset" minimum:"0" doc:"of its first byte"`
-	Gap    int64  `json:"gap,omitempty" minimum:"0" doc:"bytes before offset that the sender does not have any more; the log says so"`
+	Offset int64  `json:"offset" minimum:"0" maximum:"9007199254740991" doc:"of its first byte"`
+	Gap    int64  `json:"gap,omitempty" minimum:"0" maximum:"9007199254740991" doc:"bytes before offset that the sender does not have any more; the log says so"`
 	Data   []byte `json:"data" doc:"base64; at most 512 KiB of output"`
 }
 

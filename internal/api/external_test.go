@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -267,5 +269,65 @@ func TestAFailedHarnessNeedsAPersonUntilItRunsAgain(t *testing.T) {
 	external(t, w)
 	if list := needs(); len(list) != 0 {
 		t.Errorf("%+v", list)
+	}
+}
+
+// post sends a body as a harness in any language would: "" is none at all.
+func post(t *testing.T, w *world, path, body string) (int, string) {
+	t.Helper()
+	resp, err := http.Post("http://"+w.address+"/api/v1"+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(raw)
+}
+
+// What docs/SUITES.md shows is enough: times, numbers and what the server knows itself may be left out.
+func TestWhatAHarnessMayLeaveOut(t *testing.T) {
+	w := newWorld(t)
+	at := "/runs/" + external(t, w).String()
+	for _, step := range []struct{ path, body string }{
+		{"/report", ""}, {"/report", "{}"}, {"/report", `{"progress":{"done":3,"total":20}}`}, {"/report", `{"metrics":[{"name":"acc","value":0.5}]}`},
+		{"/finish", `{"exit_code":0,"cases":[{"case":"a","state":"graded","pass":true},{"case":"a","state":"graded","pass":false},{"case":"b","state":"ungradable"}]}`},
+		{"/report", `{"progress":{"done":4}}`}, {"/cancel", ""},
+	} {
+		if code, answer := post(t, w, at+step.path, step.body); code != http.StatusOK {
+			t.Errorf("%s %s: %d %s", step.path, step.body, code, answer)
+		}
+	}
+	cases, err := w.tcp.Cases(t.Context(), mustRun(t, at), api.CaseQuery{}, store.Page{})
+	if err != nil || len(cases.Items) != 3 || cases.Items[1].Repeat != 1 || cases.Items[2].Seq != 3 {
+		t.Errorf("%+v, %v", cases.Items, err)
+	}
+	if code, answer := post(t, w, "/projects/default/suites/none/runs", ""); code != http.StatusNotFound {
+		t.Errorf("a start without parameters: %d %s", code, answer)
+	}
+	if code, answer := post(t, w, at+"/retry", ""); code != http.StatusConflict {
+		t.Errorf("a retry without a budget: %d %s", code, answer)
+	}
+}
+
+func mustRun(t *testing.T, path string) assay.RunID {
+	t.Helper()
+	id, err := assay.ParseRunID(strings.TrimPrefix(path, "/runs/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// An offset that no output has would make the next one negative.
+func TestAnOffsetThatCannotBeIsRefused(t *testing.T) {
+	w := newWorld(t)
+	id := external(t, w)
+	_, err := sendLog(t, w, id, math.MaxInt64, math.MaxInt64, "abc")
+	holds(t, err, assay.CodeInvalid)
+	if out, err := sendLog(t, w, id, 0, 0, "abc"); err != nil || out.Sent != 3 {
+		t.Errorf("%+v, %v", out, err)
 	}
 }

@@ -51,7 +51,9 @@ func (s *Services) owner(ctx context.Context) (OwnerInfo, error) {
 		return o, err
 	}
 	for _, r := range runs {
-		o.Waiting = append(o.Waiting, r.ID)
+		if r.Kind != assay.RunExternal { // it reports, and nobody drives it
+			o.Waiting = append(o.Waiting, r.ID)
+		}
 	}
 	return o, nil
 }

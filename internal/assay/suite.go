@@ -193,14 +193,14 @@ type Progress struct {
 	Total   float64   `json:"total,omitempty"`
 	Text    string    `json:"text,omitempty"`
 	Guessed bool      `json:"guessed,omitempty"` // read from a progress bar in the output
-	At      time.Time `json:"at"`
+	At      time.Time `json:"at" required:"false" doc:"of a report without it: when it came"`
 }
 
 // Metric is a named number that a harness reported.
 type Metric struct {
 	Name  string    `json:"name"`
 	Value float64   `json:"value"`
-	At    time.Time `json:"at"`
+	At    time.Time `json:"at" required:"false" doc:"of a report without it: when it came"`
 }
 
 // Link is an address that a harness reported.
@@ -241,14 +241,14 @@ type ResultSum struct {
 // Case is one result of a harness: an item whose judge is the suite. Key with Repeat names it within
 // a run, and Key pairs the cases of two runs.
 type Case struct {
-	Run      RunID           `json:"run"`
-	Seq      int64           `json:"seq"`
+	Run      RunID           `json:"run" required:"false" doc:"the server's to say"`
+	Seq      int64           `json:"seq" required:"false" doc:"the server's to say: its place among the cases"`
 	Key      string          `json:"case"`
-	Repeat   int             `json:"repeat"`
+	Repeat   int             `json:"repeat" required:"false"`
 	State    ItemState       `json:"state"` // graded, errored or ungradable
 	Class    Class           `json:"class,omitempty"`
 	Error    string          `json:"error,omitempty"`
-	Pass     *bool           `json:"pass"` // what the harness said of the whole; nil where it said nothing
+	Pass     *bool           `json:"pass" required:"false"` // what the harness said of the whole; nil where it said nothing
 	Findings []Finding       `json:"findings,omitempty"`
 	Input    string          `json:"input,omitempty"`
 	Output   string          `json:"output,omitempty"`

@@ -52,6 +52,9 @@ func TestWhatAReportMayNotSay(t *testing.T) {
 		"negative progress":    {Progress: &assay.Progress{Done: -1}},
 		"metric without name":  {Metrics: []assay.Metric{{Value: 1}}},
 		"negative log":         {LogBytes: -1},
+		"password in a link":   {Links: []assay.Link{{URL: "https://ann:secret@x.example/"}}},
+		"disguised link":       {Experiment: "https://x.example/\u202e"},
+		"unprintable metric":   {Metrics: []assay.Metric{{Name: "a\x00b", Value: 1}}},
 	} {
 		if _, err := w.engine.Report(t.Context(), run.ID, r); assay.CodeOf(err) != assay.CodeInvalid {
 			t.Errorf("%s: %v", name, err)

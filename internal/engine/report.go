@@ -3,10 +3,10 @@ package engine
 import (
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"assay/internal/assay"
 	"assay/internal/store"
@@ -46,17 +46,17 @@ func (r *Report) validate(now time.Time) error {
 	}
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
-		if m.Name == "" || len(m.Name) > maxName*2 || !finite(m.Value) {
-			return bad("metric %.40q has no name of 1 to %d bytes or no finite value", m.Name, maxName*2)
+		if m.Name == "" || len(m.Name) > maxName*2 || strings.ContainsFunc(m.Name, func(r rune) bool { return !unicode.IsPrint(r) }) || !finite(m.Value) {
+			return bad("metric %.40q has no name of 1 to %d bytes, all of it printable, or no finite value", m.Name, maxName*2)
 		}
 		m.At = orNow(m.At, now)
 	}
 	for _, l := range r.Links {
-		if !webAddress(l.URL) || len(l.Text) > maxText {
-			return bad("link %.60q is not an http or https address with a text of at most %d bytes", l.URL, maxText)
+		if !assay.WebAddress(l.URL) || len(l.Text) > maxText {
+			return bad("link %.60q is not an http or https address, without a name or password in it, with a text of at most %d bytes", l.URL, maxText)
 		}
 	}
-	if r.Experiment != "" && !webAddress(r.Experiment) {
+	if r.Experiment != "" && !assay.WebAddress(r.Experiment) {
 		return bad("experiment_url %.60q is not an http or https address", r.Experiment)
 	}
 	return nil
@@ -70,11 +70,6 @@ func orNow(t, now time.Time) time.Time {
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
-func webAddress(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(s) <= 2000
-}
 
 // into adds a report to the facts and says whether it was more than a heartbeat.
 func (r Report) into(f *assay.SuiteFacts, now time.Time) (advanced bool) {

@@ -8,7 +8,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -29,10 +28,9 @@ type Event struct {
 
 // Bounds of a line and of its parts, in bytes.
 const (
-	MaxLine    = 4 << 10
-	maxName    = 200
-	maxText    = 500
-	maxAddress = 2000
+	MaxLine = 4 << 10
+	maxName = 200
+	maxText = 500
 )
 
 // Parse reads a line of the report channel:
@@ -94,20 +92,10 @@ func metric(name, value string, now time.Time) (*assay.Metric, error) {
 }
 
 func link(address, text string) (*assay.Link, error) {
-	if !Address(address) {
+	if !assay.WebAddress(address) {
 		return nil, fmt.Errorf("link %.60q is not an http or https address, for instance https://example.com/run/7", address)
 	}
 	return &assay.Link{URL: address, Text: text}, nil
-}
-
-// Address says whether s is an address that may become a link: http or https, with a host, without a
-// name or password before it, and without a character that an address has only in disguise.
-func Address(s string) bool {
-	if len(s) > maxAddress || s != clean(s) || strings.ContainsAny(s, " \"<>\\`") {
-		return false
-	}
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
 }
 
 // number reads a finite number.

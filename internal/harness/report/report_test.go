@@ -68,24 +68,6 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestAddress(t *testing.T) {
-	for _, good := range []string{"http://a", "https://a.example:8443/p?q=1|2#f", "HTTPS://A", "https://bücher.example/ä",
-		"https://a/" + strings.Repeat("x", 1500)} {
-		if !Address(good) {
-			t.Errorf("%.60q is an address", good)
-		}
-	}
-	for _, bad := range []string{"", "a", "//a", "/a", "http:", "http://", "http:///a", "http://:80", "ftp://a", "file:///etc/passwd",
-		"javascript:alert(1)", "JavaScript://a/%0aalert(1)", "data:text/html,<script>", "vbscript:x", "blob:https://a", "mailto:a@b.example",
-		" https://a", "https://a b", "https://a/\"onclick=x", "https://a/<script>", "https://a/`", "https://good.example\\@evil.example",
-		"https://user:secret@a", "https://good.example@evil.example", "https://a/\u202e", "https://a/\x00", "https://a\n", "java\tscript:alert(1)",
-		"https://a/" + strings.Repeat("x", maxAddress)} {
-		if Address(bad) {
-			t.Errorf("%.60q is no address", bad)
-		}
-	}
-}
-
 // text is an event as it is stored.
 func text(e Event) string {
 	b, err := json.Marshal(e)
@@ -125,7 +107,7 @@ func hold(t *testing.T, e Event, guessed bool) {
 		t.Errorf("%d things in %s", said, text(e))
 	}
 	for _, s := range texts {
-		if len(s) > maxAddress || strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0 {
+		if len(s) > 2000 || strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0 {
 			t.Errorf("text %.200q", s)
 		}
 	}

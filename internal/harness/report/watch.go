@@ -122,7 +122,7 @@ func (w *Watcher) may(text []byte) bool {
 func (w *Watcher) address(line []byte, found string) string {
 	for _, m := range w.pattern.FindAllSubmatch(line, -1) {
 		a := string(logs.Plain(m[min(1, len(m)-1)]))
-		if !Address(a) {
+		if !assay.WebAddress(a) {
 			continue
 		}
 		if found = a; w.first {
