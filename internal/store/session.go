@@ -201,3 +201,15 @@ type JudgeChange struct {
 	Version   assay.Hash `json:"version"`
 	AppliedAt time.Time  `json:"applied_at"`
 }
+
+// LateStamp is how long a write of sessions may wait for the database before they are stamped anew.
+const LateStamp = time.Second
+
+// Stamp is the arrival of sessions that were put at a time and whose write begins only now. A plan takes for
+// stored what arrived some seconds before it, so a stamp must not be much older than its write.
+func Stamp(at, called time.Time) time.Time {
+	if waited := time.Since(called); waited > LateStamp {
+		return at.Add(waited)
+	}
+	return at
+}

@@ -14,11 +14,13 @@ func (s sessions) Put(ctx context.Context, project assay.ProjectID, importID int
 	if len(batch) == 0 {
 		return nil, nil
 	}
+	called := time.Now()
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
 		if _, err := lockProject(ctx, t, project, "FOR KEY SHARE"); err != nil {
 			return err
 		}
-		p := putter{tx: t, project: project, importID: importID, now: now.UnixMicro(), at: map[name]*placed{}}
+		arrived := store.Stamp(now, called)
+		p := putter{tx: t, project: project, importID: importID, now: arrived.UnixMicro(), at: map[name]*placed{}}
 		if err := p.load(ctx, batch); err != nil {
 			return err
 		}
@@ -26,7 +28,7 @@ func (s sessions) Put(ctx context.Context, project assay.ProjectID, importID int
 		for i := range batch {
 			results[i] = p.place(&batch[i])
 		}
-		if err := p.store(ctx, now); err != nil {
+		if err := p.store(ctx, arrived); err != nil {
 			if violates(err, "sessions_project_id_user_id_session_id_key") {
 				return errAgain // another import added the same session meanwhile; now it is seen
 			}

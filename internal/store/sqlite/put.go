@@ -10,11 +10,12 @@ import (
 
 func (s sessions) Put(ctx context.Context, project assay.ProjectID, importID int64, batch []store.NewSession, now time.Time) (results []store.PutResult, err error) {
 	results = make([]store.PutResult, len(batch))
+	called := time.Now()
 	err = s.s.write.do(ctx, forImport, func(t tx) error {
 		if _, err := getProject(ctx, t.conn, project); err != nil {
 			return err
 		}
-		p := putter{tx: t, project: project, importID: importID, now: now}
+		p := putter{tx: t, project: project, importID: importID, now: store.Stamp(now, called)}
 		if _, err := t.first(ctx, func(r row) error { p.lastContent = r.int(0); return nil },
 			"SELECT seq FROM sqlite_sequence WHERE name = 'contents'"); err != nil {
 			return err
