@@ -1,7 +1,9 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -20,6 +22,7 @@ const (
 	maxName     = 200 // criterion, model
 	maxFindings = 500
 	maxExtra    = 64 << 10
+	maxCut      = 50 // names of what was cut
 )
 
 // bound makes every field of c short enough to be stored and shown.
@@ -46,6 +49,9 @@ func bound(c *assay.Case) {
 		boundText(c, "findings."+c.Findings[i].Criterion+".reason", &c.Findings[i].Reason, maxReason)
 	}
 	c.Cut = slices.Compact(slices.Sorted(slices.Values(c.Cut)))
+	if more := len(c.Cut) - maxCut; more > 0 {
+		c.Cut = append(c.Cut[:maxCut], fmt.Sprintf("and %d more", more))
+	}
 }
 
 func boundText(c *assay.Case, name string, text *string, most int) {
@@ -84,11 +90,16 @@ func extra(c *assay.Case, members map[string]any) {
 		raw[name] = b
 		size += len(b) + len(name) + 4
 	}
-	for size > maxExtra {
-		longest := slices.MaxFunc(slices.Sorted(maps.Keys(raw)), func(a, b string) int { return len(raw[a]) - len(raw[b]) })
-		size -= len(raw[longest]) + len(longest) + 4
-		delete(raw, longest)
-		c.Cut = append(c.Cut, "extra."+longest)
+	if size > maxExtra {
+		longest := slices.SortedFunc(maps.Keys(raw), func(a, b string) int {
+			return cmp.Or(len(raw[b])-len(raw[a]), cmp.Compare(a, b))
+		})
+		for i := 0; size > maxExtra; i++ {
+			name := longest[i]
+			size -= len(raw[name]) + len(name) + 4
+			delete(raw, name)
+			c.Cut = append(c.Cut, "extra."+short(oneLine(name), maxName))
+		}
 	}
 	if len(raw) > 0 {
 		c.Extra, _ = json.Marshal(raw)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/assay"
 )
@@ -126,6 +127,9 @@ func TestMemoryIsBounded(t *testing.T) {
 		{"failures", assay.ResultJUnit, huge{head: `<testsuite><testcase name="x">`, filler: `<failure>` + text + `</failure>`, tail: `</testcase></testsuite>`}},
 		{"sections", assay.ResultJUnit, huge{head: `<testsuite><testcase name="x"><system-out>`, filler: `<![CDATA[` + text + `]]>`, tail: `</system-out></testcase></testsuite>`}},
 		{"a comment", assay.ResultJUnit, huge{head: `<testsuite><!--`, filler: text, tail: `--><testcase name="x"/></testsuite>`}},
+		{"text around comments", assay.ResultJUnit, huge{head: `<testsuite><testcase name="x"><system-out>`, filler: text + `<!-- -->`, tail: `</system-out></testcase></testsuite>`}},
+		{"bytes that belong to no character", assay.ResultAssay, huge{head: `[{"case":"x","pass":true,"output":"`, filler: strings.Repeat("\x80", 1<<13), tail: `"}]`}},
+		{"white space", assay.ResultAssay, huge{head: `[{"case":"x","pass":true`, filler: strings.Repeat(" \n", 1<<12), tail: `}]`}},
 		{"a case of ours", assay.ResultAssay, huge{head: `[{"case":"x","pass":true,"output":"`, filler: text, tail: `"}]`}},
 	} {
 		var before runtime.MemStats
@@ -137,6 +141,44 @@ func TestMemoryIsBounded(t *testing.T) {
 		err := Read(c.format, c.name, c.huge, c.size(), Options{}, func(assay.Case) error { n++; return nil })
 		if used := int64(peak) - int64(before.HeapAlloc); n != 1 || err != nil || used > 12<<20 || peak == 0 {
 			t.Errorf("%s: %d cases, %d MiB, %v", c.name, n, used>>20, err)
+		}
+	}
+}
+
+// What a file holds may be made to take long or much: it costs its own part and nothing else.
+func TestHostileFiles(t *testing.T) {
+	var members strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&members, `"k%d":1,`, i)
+	}
+	for _, c := range []struct {
+		name, content string
+		cases         int
+		cut, says     string
+	}{
+		{"one criterion again and again", `{"case":"a","criteria":{` + strings.Repeat(`"c":1,`, 60_000) + `"d":1}}`, 1, "findings", ""},
+		{"many criteria", `{"case":"a","criteria":{` + members.String() + `"d":1}}`, 1, "findings", ""},
+		{"many members", `{"case":"a","pass":true,"extra":{` + members.String() + `"d":1}}`, 1, "and 5", ""},
+		{"a long name", `{"case":"a","pass":true,"extra":{"` + strings.Repeat("n", maxExtra) + `":1}}`, 1, "extra.nnn", ""},
+		{"a long number", `{"case":"a","pass":true,"seconds":` + strings.Repeat("1", 2000) + `}` + "\n" + `{"case":"b","pass":true}`, 1, "", "line 1, at /seconds: a number is longer than 1000 characters"},
+	} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			cases, err := read(t, assay.ResultAssay, "r", []byte(c.content))
+			if len(cases) != c.cases || (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %d cases, %v", c.name, len(cases), err)
+				return
+			}
+			cut := strings.Join(cases[0].Cut, ", ")
+			if !strings.Contains(cut, c.cut) || c.cut == "" && cut != "" || len(cut) > 20_000 {
+				t.Errorf("%s: cut %.500s", c.name, cut)
+			}
+		}()
+		select {
+		case <-done:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s: is not read within 30 s", c.name)
 		}
 	}
 }

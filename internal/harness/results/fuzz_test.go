@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -87,6 +88,9 @@ func FuzzPlain(f *testing.F) {
 		quiet := func(int64, int64, string) {}
 		got, err := io.ReadAll(newPlain(bytes.NewReader(content), quiet))
 		slow, err2 := io.ReadAll(newPlain(iotest.OneByteReader(bytes.NewReader(content)), quiet))
+		if errors.Is(err, errNumber) && errors.Is(err2, errNumber) {
+			return
+		}
 		if err != nil || err2 != nil || !bytes.HasPrefix(content, []byte("\xEF")) && !bytes.Equal(got, slow) {
 			t.Fatalf("%q and %q: %v, %v", got, slow, err, err2)
 		}

@@ -46,7 +46,7 @@ func readInspectZip(r io.ReaderAt, size int64, o *out) error {
 		}
 		a.files[f.Name] = f
 	}
-	slices.SortStableFunc(samples, byNumbers)
+	sortByNumbers(samples)
 	e := a.header()
 	given := o.given
 	for _, name := range samples {
@@ -131,10 +131,11 @@ func (u *unpacked) Read(p []byte) (int, error) {
 // number is a number in a name.
 var number = regexp.MustCompile(`[0-9]+`)
 
-// byNumbers orders names so that 2 comes before 10.
-func byNumbers(a, b string) int {
-	long := func(s string) string {
-		return number.ReplaceAllStringFunc(s, func(n string) string { return strings.Repeat("0", max(0, 20-len(n))) + n })
+// sortByNumbers orders names so that 2 comes before 10.
+func sortByNumbers(names []string) {
+	long := make(map[string]string, len(names))
+	for _, name := range names {
+		long[name] = number.ReplaceAllStringFunc(name, func(n string) string { return strings.Repeat("0", max(0, 20-len(n))) + n })
 	}
-	return strings.Compare(long(a), long(b))
+	slices.SortStableFunc(names, func(a, b string) int { return strings.Compare(long[a], long[b]) })
 }

@@ -111,7 +111,7 @@ func (m *markup) feed(c byte) {
 	case inComment:
 		m.leave(c)
 		if m.seen(c, "-->") {
-			m.state, m.size = inText, 0
+			m.state = inText
 		}
 	case inInstruction:
 		m.emit(c)
@@ -130,22 +130,22 @@ func (m *markup) feed(c byte) {
 func (m *markup) opening(c byte) {
 	m.tail = append(m.tail, c)
 	s := string(m.tail)
-	m.tag, m.size = 0, 0
-	switch {
+	m.tag = 0
+	switch { // what is left out of a text does not end it
 	case s == "<!--":
 		m.state = inComment
 	case s == "<![CDATA[":
-		m.state = inCDATA
+		m.state, m.size = inCDATA, 0
 		m.out = append(m.out, s...)
 	case s == "<?":
-		m.state = inInstruction
+		m.state, m.size = inInstruction, 0
 		m.out = append(m.out, s...)
 	case len(s) < len("<![CDATA[") && (prefixed("<!--", s) || prefixed("<![CDATA[", s)):
 		return
 	case s[1] == '!':
 		m.state, m.depth = inDeclaration, 0
 	default:
-		m.state = inTag
+		m.state, m.size = inTag, 0
 		m.emit('<')
 		for _, c := range m.tail[1:] {
 			m.inTag(c)
@@ -276,6 +276,9 @@ func (m *markup) put(s string, bytes int64) {
 func (m *markup) endChar() {
 	if len(m.char) > 0 {
 		c := strings.ToValidUTF8(string(m.char), "\uFFFD")
+		if r, _ := utf8.DecodeRuneInString(c); !allowed(r) {
+			c = "\uFFFD"
+		}
 		m.put(c, int64(len(c)))
 		m.char = m.char[:0]
 	}

@@ -223,7 +223,7 @@ func ownFindings(given gjson.Result, c *assay.Case) (err error) {
 			f.Value = nil
 		}
 		c.Findings = append(c.Findings, f)
-		return true
+		return len(c.Findings) <= maxFindings
 	})
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"unicode/utf8"
 
 	"crypto/sha256"
 )
@@ -36,7 +37,14 @@ type plain struct {
 	dropped  hash.Hash // of what was left out of the string
 	lost     int64
 	word     []byte // outside strings: letters, or a minus, that are held
+	blank    bool   // outside strings: white space was passed on
+	number   int    // outside strings: characters since the last one that separates
 }
+
+// maxNumber bounds what stands outside strings in one piece, in characters.
+const maxNumber = 1000
+
+var errNumber = fmt.Errorf("a number is longer than %d characters", maxNumber)
 
 func newPlain(src io.Reader, notANumber func(line, column int64, word string)) *plain {
 	return &plain{src: src, notANumber: notANumber, buf: make([]byte, 32<<10), line: 1}
@@ -54,7 +62,7 @@ func (p *plain) Read(b []byte) (int, error) {
 			chunk = bytes.TrimPrefix(chunk, []byte("\xEF\xBB\xBF"))
 		}
 		p.feed(chunk)
-		if err != nil {
+		if err != nil && p.err == nil {
 			p.endWord()
 			p.err = err
 		}
@@ -65,7 +73,7 @@ func (p *plain) Read(b []byte) (int, error) {
 }
 
 func (p *plain) feed(chunk []byte) {
-	for i := 0; i < len(chunk); i++ {
+	for i := 0; i < len(chunk) && p.err == nil; i++ {
 		c := chunk[i]
 		p.at++
 		if c == '\n' {
@@ -109,6 +117,22 @@ func (p *plain) room() int64 {
 
 // outside takes a character between strings.
 func (p *plain) outside(c byte) {
+	blank := p.blank
+	p.blank = false
+	switch c {
+	case ' ', '\t', '\r', '\n': // one of them does; the decoder would hold them all
+		p.number, p.blank = 0, true
+		if blank {
+			return
+		}
+	case ',', ':', '[', ']', '{', '}', '"':
+		p.number = 0
+	default:
+		if p.number++; p.number > maxNumber {
+			p.err = errNumber
+			return
+		}
+	}
 	held := len(p.word) > 0
 	switch {
 	case c == '-' && !held, c == 'N' && !held, c == 'I' && (!held || string(p.word) == "-"):
@@ -160,7 +184,7 @@ func (p *plain) escaped(c byte) {
 // put adds to the string, or to what is left out of it.
 func (p *plain) put(b ...byte) {
 	p.length += int64(len(b))
-	if p.dropped == nil && (p.length <= maxString || b[0]&0xC0 == 0x80) { // no cut within a character
+	if p.dropped == nil && (p.length <= maxString || p.length < maxString+utf8.UTFMax && b[0]&0xC0 == 0x80) { // no cut within a character
 		p.out = append(p.out, b...)
 		return
 	}

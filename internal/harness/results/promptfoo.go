@@ -47,9 +47,9 @@ type alike struct {
 	at      map[mark][]int64 // of a list of assertions: the tests' places in the file
 }
 
-func readPromptfoo(r io.ReaderAt, size int64, name string, o *out) error {
+func readPromptfoo(r io.ReaderAt, size int64, o *out) error {
 	p := &promptfoo{o: aside(o), prompts: map[string]map[string]string{}, alike: map[mark]*alike{}, first: true,
-		lines: strings.HasSuffix(strings.ToLower(name), ".jsonl")}
+		lines: strings.HasSuffix(strings.ToLower(o.faults.Name), ".jsonl")}
 	if err := p.file(whole(r, size, p.o)); errors.Is(err, errOld) {
 		o.faults.add("", "it has version %d of promptfoo's format, and versions from %d on are read; write it again with a newer promptfoo", p.version, firstVersion)
 		return nil

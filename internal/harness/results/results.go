@@ -34,19 +34,14 @@ func Read(format assay.ResultFormat, name string, r io.ReaderAt, size int64, wit
 		with.Most = defaultMost
 	}
 	o := &out{f: f, most: with.Most, mask: with.Mask, faults: &Error{Name: name, mask: with.Mask}}
-	var err error
-	switch format {
-	case assay.ResultPromptfoo:
-		err = readPromptfoo(r, size, name, o)
-	case assay.ResultInspect:
-		err = readInspect(r, size, o)
-	case assay.ResultJUnit:
-		err = readJUnit(r, size, o)
-	case assay.ResultAssay:
-		err = readOwn(r, size, o)
-	default:
+	read, known := readers[format]
+	if !known {
 		return assay.Errorf(assay.CodeInvalid, "result format %.40q is not known", format).
 			WithHint("write promptfoo, inspect, junit or assay")
+	}
+	err := errUTF16
+	if !inUTF16(r) {
+		err = read(r, size, o)
 	}
 	var stop *stopped
 	if errors.As(err, &stop) {
@@ -59,6 +54,22 @@ func Read(format assay.ResultFormat, name string, r io.ReaderAt, size int64, wit
 		return nil
 	}
 	return o.faults
+}
+
+var readers = map[assay.ResultFormat]func(io.ReaderAt, int64, *out) error{
+	assay.ResultPromptfoo: readPromptfoo,
+	assay.ResultInspect:   readInspect,
+	assay.ResultJUnit:     readJUnit,
+	assay.ResultAssay:     readOwn,
+}
+
+var errUTF16 = errors.New("it is written in UTF-16; write it in UTF-8")
+
+// inUTF16 looks for what PowerShell writes, and for ASCII that is every other byte.
+func inUTF16(r io.ReaderAt) bool {
+	var b [2]byte
+	n, _ := r.ReadAt(b[:], 0)
+	return n == 2 && (b == [2]byte{0xFF, 0xFE} || b == [2]byte{0xFE, 0xFF} || (b[0] == 0) != (b[1] == 0))
 }
 
 // out takes the cases of one file and gives them away.
