@@ -32,6 +32,10 @@ func (a *app) look() (*door, error) { return a.open(node.Config{}) }
 // drive opens the door for a command that takes runs up.
 func (a *app) drive() (*door, error) { return a.open(node.Config{Drive: true}) }
 
+// driveMeanwhile opens the door for a command that takes runs up where nobody does, and leaves them to a server as
+// soon as one is there.
+func (a *app) driveMeanwhile() (*door, error) { return a.open(node.Config{Drive: true, Yield: true}) }
+
 func (a *app) open(cfg node.Config) (*door, error) {
 	d := &door{app: a, drives: cfg.Drive}
 	if a.Server != "" {

@@ -198,8 +198,8 @@ func plainLines(b []byte) []byte {
 // How often a log is looked at that no process serves.
 const lookEvery = 300 * time.Millisecond
 
-// followLog prints what there is and what comes. Looking must not keep a process from driving: where this
-// one would own the data, it looks, lets go and comes back.
+// followLog prints what there is and what comes, also where nobody drives the run: this process owns the data
+// then, and looks at the files until somebody does.
 func (a *app) followLog(d *door, id assay.RunID, tail int, view *logView) error {
 	from := int64(0)
 	if tail > 0 {
@@ -228,12 +228,12 @@ func (a *app) followLog(d *door, id assay.RunID, tail int, view *logView) error 
 		if from = chunk.To; chunk.End {
 			return nil
 		}
-		if !said && d.node().Owns() { // with a database an owner may be on another machine
+		if n := d.node(); !said && n != nil && n.Owns() { // with a database an owner may be on another machine
 			said = true
 			a.say("no process drives %s: waits for what still comes; `assay watch %s`, or `assay serve`, goes on with it", id, id)
 		}
-		if d, err = a.again(d); err != nil {
-			return a.leftLog(id, err)
+		if !wait(a.ctx, lookEvery) {
+			return a.leftLog(id, context.Cause(a.ctx))
 		}
 	}
 }
@@ -263,18 +263,6 @@ func (a *app) streamLog(d *door, id assay.RunID, from *int64, view *logView) (do
 		return false, nil
 	}
 	return false, a.leftLog(id, err)
-}
-
-// again gives the data up for a moment, so that a process that drives can have it, and opens it again.
-func (a *app) again(d *door) (*door, error) {
-	d.Client.Close()
-	if err := d.link.Close(0); err != nil {
-		return d, err
-	}
-	if !wait(a.ctx, lookEvery) {
-		return d, context.Cause(a.ctx)
-	}
-	return a.look()
 }
 
 // leftLog says that only the looking was stopped.

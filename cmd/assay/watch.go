@@ -7,7 +7,7 @@ type watchCmd struct {
 }
 
 func (watchCmd) Help() string {
-	return `Works from any terminal. Where nobody drives, this process takes the run up; where the process that drives ends, this one goes on. With --json every change is one line.
+	return `Works from any terminal. Where nobody drives, this process takes the run up; where the process that drives ends, this one goes on, until "assay serve" is there to do it. With --json every change is one line.
 
 A run that pauses because nothing answers goes on by itself and is waited for. Exit status 0 when the run completes; 1 when it fails, is cancelled, or pauses until somebody acts.
 
@@ -17,7 +17,7 @@ Example:
 }
 
 func (c *watchCmd) Run(a *app) error {
-	d, id, err := c.open(a, a.drive)
+	d, id, err := c.open(a, a.driveMeanwhile)
 	if err != nil {
 		return err
 	}

@@ -42,22 +42,24 @@ func opened(s store.Store, err error) (store.Store, error) {
 
 // Connect finds the owner of a data folder or database, or becomes it.
 //
-// A command that drives is not content with an owner that does not, or that is about to end: it
-// waits for its turn. Where a database is owned from another machine, the node stands by.
+// A command that drives is not content with an owner that does not, or that is about to end: it asks
+// for the data and waits for its turn. Where a database is owned from another machine, the node stands by.
 func Connect(ctx context.Context, cfg Config) (*Link, error) {
-	w, err := connect(ctx, cfg)
+	w, err := connect(ctx, cfg, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &Link{cfg: cfg, way: w}, nil
+	return &Link{cfg: cfg, polite: heldPatience, way: w}, nil
 }
 
-func connect(ctx context.Context, cfg Config) (*way, error) {
+// connect leaves the data to others for as long as polite.
+func connect(ctx context.Context, cfg Config, polite time.Duration) (*way, error) {
 	socket, err := SocketPath(cfg.Dir, cfg.Database)
 	if err != nil {
 		return nil, err
 	}
-	c := &connecting{cfg: cfg, socket: socket, patience: heldPatience, begun: time.Now(), answered: time.Now()}
+	now := time.Now()
+	c := &connecting{cfg: cfg, socket: socket, patience: heldPatience, begun: now, answered: now, polite: now.Add(polite)}
 	return c.run(ctx)
 }
 
@@ -81,6 +83,7 @@ type connecting struct {
 	patience time.Duration
 	begun    time.Time
 	answered time.Time // when an owner answered last, or the beginning
+	polite   time.Time // until then it leaves the data to the process that it handed it over to
 	said     bool
 }
 
@@ -94,10 +97,19 @@ func (c *connecting) close() {
 // try returns nil, nil to be called again.
 func (c *connecting) try(ctx context.Context) (*way, error) {
 	id, err := Ask(ctx, c.socket)
-	switch settled := err == nil && id.Drives && !id.Stopping; {
+	settled := err == nil && id.Drives && !id.Stopping
+	if err == nil {
+		c.cfg.want(ctx, c.socket, id)
+	}
+	switch {
+	case err != nil && time.Now().Before(c.polite):
+		return nil, nil
 	case err != nil, c.cfg.Serve && c.cfg.Database != "":
-	case c.cfg.Serve && settled:
+	case c.cfg.Serve && settled && !id.Yields:
 		return nil, servedError(c.cfg, id)
+	case c.cfg.Serve && settled:
+		c.answered = time.Now()
+		return nil, nil
 	case !c.cfg.Drive, settled:
 		return &way{transport: socketTransport(c.socket), owner: id}, nil
 	default:

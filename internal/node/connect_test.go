@@ -95,6 +95,7 @@ func TestADriverWaitsForAnOwnerThatOnlyLooks(t *testing.T) {
 	dir := filepath.Join(shortDir(t), "data")
 	cfg, _ := config(dir, "import", false)
 	looker := connected(t, cfg)
+	looker.Node().guests.add(1) // its import
 	cfg, words := config(dir, "grade", true)
 	driver := make(chan *Link, 1)
 	go func() {
@@ -105,9 +106,7 @@ func TestADriverWaitsForAnOwnerThatOnlyLooks(t *testing.T) {
 		driver <- l
 	}()
 	eventually(t, "why it waits", func() bool { return strings.Contains(words.text(), "waits for `assay import` (pid") })
-	if err := looker.Close(time.Second); err != nil {
-		t.Error(err)
-	}
+	looker.Node().guests.add(-1)
 	l := <-driver
 	defer l.Close(time.Second)
 	if l.Node() == nil || !l.Owner().Drives {
@@ -197,7 +196,9 @@ func TestALockThatNobodyAnswersForIsNamed(t *testing.T) {
 func TestConnectEndsWithItsContext(t *testing.T) {
 	dir := filepath.Join(shortDir(t), "data")
 	cfg, _ := config(dir, "import", false)
-	connected(t, cfg)
+	n := connected(t, cfg).Node()
+	n.guests.add(1) // its import
+	defer n.guests.add(-1)
 	cfg, words := config(dir, "grade", true)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -77,6 +77,10 @@ func (n *Node) localHandler() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(n.Identity()) // a client that left is no news
 	})
+	mux.HandleFunc("POST "+handOverPath, func(w http.ResponseWriter, _ *http.Request) {
+		n.yield()
+		w.WriteHeader(http.StatusAccepted)
+	})
 	mux.Handle("/", n.guests.counted(n.page))
 	return api.Guard(mux, api.GuardOptions{Socket: true})
 }

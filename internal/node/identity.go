@@ -18,6 +18,7 @@ type Identity struct {
 	Command  string    `json:"command"` // e.g. "serve"
 	Since    time.Time `json:"since"`
 	Drives   bool      `json:"drives"`   // takes runs up
+	Yields   bool      `json:"yields"`   // hands the data over to a process that asks for it
 	Stopping bool      `json:"stopping"` // ends soon; its runs become queued
 	Address  string    `json:"address,omitempty"`
 }

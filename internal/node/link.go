@@ -13,7 +13,8 @@ import (
 // that owns. It is an http.RoundTripper that outlives the owner: when nobody takes a connection, it
 // connects again, which may make this process the owner.
 type Link struct {
-	cfg Config
+	cfg    Config
+	polite time.Duration // how long it leaves the data alone that it handed over
 
 	mu  sync.Mutex
 	way *way
@@ -48,20 +49,37 @@ func (l *Link) Owner() Identity {
 func (l *Link) renew(ctx context.Context, gone *way) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.way != gone || gone.node != nil {
+	if l.way != gone || !gone.left() {
 		return nil // somebody was faster, or it is this process, which is here
 	}
 	gone.transport.CloseIdleConnections()
-	w, err := connect(ctx, l.cfg)
+	polite := time.Duration(0)
+	if gone.node != nil {
+		if err := gone.node.yielded(ctx); err != nil {
+			return err
+		}
+		polite = l.polite
+	}
+	w, err := connect(ctx, l.cfg, polite)
 	if err != nil {
 		return err
 	}
 	l.way = w
-	if w.node != nil && l.cfg.Drive {
+	switch {
+	case !l.cfg.Drive:
+	case w.node == nil && gone.node != nil:
+		l.cfg.Say(w.owner.String() + " goes on; this process looks on")
+	case w.node != nil && gone.node != nil:
+		l.cfg.Say("the process that asked for the data did not take it; this process goes on")
+	case w.node != nil:
 		l.cfg.Say(gone.owner.String() + " ended; this process goes on")
 	}
 	return nil
 }
+
+// left says whether w leads to a process that may have gone, or that hands the data over: not to this
+// process's own node as long as it is here.
+func (w *way) left() bool { return w.node == nil || w.node.yielding.Load() }
 
 // maxOwners is how many owners a request may meet at their end before it gives up.
 const maxOwners = 20
@@ -72,7 +90,7 @@ func (l *Link) RoundTrip(req *http.Request) (*http.Response, error) {
 	for try := 1; ; try++ {
 		w := l.now()
 		resp, err := w.transport.RoundTrip(req)
-		if err == nil || w.node != nil || req.Context().Err() != nil || try == maxOwners || !(refused(err) || repeatable(req)) {
+		if err == nil || !w.left() || req.Context().Err() != nil || try == maxOwners || !(refused(err) || repeatable(req)) {
 			return resp, err
 		}
 		if err := l.renew(req.Context(), w); err != nil {

@@ -33,6 +33,7 @@ type Config struct {
 	Dir      string // data folder
 	Database string // PostgreSQL URL; "" is SQLite in Dir
 	Drive    bool   // takes runs up when it owns
+	Yield    bool   // though it drives: hands the data over to a process that is there to serve
 	Serve    bool   // is there to serve: is not content to be a client of another owner
 	Command  string // e.g. "grade", for people who meet this process as the owner
 	Version  string
@@ -66,6 +67,7 @@ type Node struct {
 	dispatcher atomic.Pointer[local.Dispatcher]
 	owning     atomic.Bool
 	stopping   atomic.Bool
+	yielding   atomic.Bool  // it was asked to hand the data over, and does
 	patience   atomic.Int64 // ns that Close gives to requests of others
 	guests     guests
 	rekeying   atomic.Int64 // recomputing of arms and days that the last owner left
@@ -74,13 +76,14 @@ type Node struct {
 	stop    context.CancelFunc // asks the carrier to end
 	carried chan struct{}      // closed when it has: no dispatcher, no socket, no lock
 	closing sync.Once
+	closed  chan struct{} // when Close is done
 
 	followed sync.WaitGroup // reading of prices and limits
 }
 
 // open starts to serve st. own may be nil: then the node stands by.
 func open(ctx context.Context, cfg Config, path string, st store.Store, own store.Ownership) (*Node, error) {
-	n := &Node{cfg: cfg, socket: path, store: st, since: time.Now(), pipe: newPipe(), carried: make(chan struct{})}
+	n := &Node{cfg: cfg, socket: path, store: st, since: time.Now(), pipe: newPipe(), carried: make(chan struct{}), closed: make(chan struct{})}
 	n.build()
 	if err := n.models.Reload(ctx); err != nil {
 		if own != nil {
@@ -136,7 +139,7 @@ func (n *Node) Owns() bool { return n.owning.Load() }
 // Identity is what the node says of itself.
 func (n *Node) Identity() Identity {
 	id := Identity{PID: os.Getpid(), Version: n.cfg.Version, Command: n.cfg.Command, Since: n.since,
-		Drives: n.cfg.Drive && n.owning.Load(), Stopping: n.stopping.Load()}
+		Drives: n.cfg.Drive && n.owning.Load(), Yields: n.cfg.yields(), Stopping: n.stopping.Load()}
 	if a := n.address.Load(); a != nil {
 		id.Address = *a
 	}
@@ -149,8 +152,9 @@ func (n *Node) Identity() Identity {
 // that came to this process by chance.
 func (n *Node) Close(patience time.Duration) error {
 	var err error
+	n.patience.Store(int64(patience)) // also of a close under way
 	n.closing.Do(func() {
-		n.patience.Store(int64(patience))
+		defer close(n.closed)
 		n.stopping.Store(true)
 		n.stop()
 		<-n.carried

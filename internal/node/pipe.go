@@ -32,8 +32,8 @@ func (p *pipe) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	select {
 	case p.conns <- theirs:
 		return ours, nil
-	case <-p.done:
-		return nil, net.ErrClosed
+	case <-p.done: // as of a socket where nobody listens
+		return nil, &net.OpError{Op: "dial", Net: pipeAddr{}.Network(), Err: net.ErrClosed}
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
