@@ -26,6 +26,24 @@ func readDefinition(a *app, name string) (api.JudgeSource, error) {
 	return api.JudgeSource{Source: string(raw), Folder: folder}, err
 }
 
+// applyDefinitions sends files to apply, one after the other; what is wrong with one names it.
+func applyDefinitions(a *app, names []string, apply func(d *door, name string, file api.DefinitionFile) error) (*door, error) {
+	files, err := readDefinitions(a, names)
+	if err != nil {
+		return nil, err
+	}
+	d, err := a.look()
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		if err := apply(d, name, files[i]); err != nil {
+			return nil, inFile(err, name)
+		}
+	}
+	return d, nil
+}
+
 // readDefinitions reads files of suites and schedules; errors of what they say name the file as it was given.
 func readDefinitions(a *app, names []string) ([]api.DefinitionFile, error) {
 	files := make([]api.DefinitionFile, len(names))

@@ -33,38 +33,38 @@ Example:
 }
 
 func (c *scheduleApplyCmd) Run(a *app) error {
-	files, err := readDefinitions(a, c.Files)
-	if err != nil {
-		return err
-	}
-	d, err := a.look()
-	if err != nil {
-		return err
-	}
-	for i, name := range c.Files {
-		out, err := d.ApplySchedules(a.ctx, a.Project, files[i])
+	d, err := applyDefinitions(a, c.Files, func(d *door, _ string, file api.DefinitionFile) error {
+		out, err := d.ApplySchedules(a.ctx, a.Project, file)
 		if err != nil {
-			return inFile(err, name)
+			return err
 		}
 		for _, v := range out.Schedules {
-			if a.JSON {
-				if err := a.printLine(v); err != nil {
-					return err
-				}
-				continue
+			if err := a.printScheduleApplied(v); err != nil {
+				return err
 			}
-			what := "is unchanged"
-			if v.Changed != nil && *v.Changed {
-				what = "is applied"
-			}
-			a.print("schedule %s %s: %s, next %s\n", v.Name, what, startsText(v.Def), nextText(v.Schedule))
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	o, err := d.Owner(a.ctx)
 	if err == nil && !o.Driving {
 		a.say("no process drives runs: schedules start when one does, for instance `assay serve`")
 	}
 	return err
+}
+
+func (a *app) printScheduleApplied(v api.ScheduleView) error {
+	if a.JSON {
+		return a.printLine(v)
+	}
+	what := "is unchanged"
+	if v.Changed != nil && *v.Changed {
+		what = "is applied"
+	}
+	a.print("schedule %s %s: %s, next %s\n", v.Name, what, startsText(v.Def), nextText(v.Schedule))
+	return nil
 }
 
 // startsText is what a schedule starts.
@@ -83,6 +83,9 @@ func nextText(s assay.Schedule) string {
 	zone, err := time.LoadLocation(s.Def.Zone)
 	if err != nil {
 		zone = time.UTC
+	}
+	if s.NextAt != nil && time.Since(*s.NextAt) > time.Second {
+		return moment(s.NextAt, zone) + ", still owed"
 	}
 	return moment(s.NextAt, zone)
 }

@@ -29,18 +29,10 @@ Example:
 }
 
 func (c *suiteApplyCmd) Run(a *app) error {
-	files, err := readDefinitions(a, c.Files)
-	if err != nil {
-		return err
-	}
-	d, err := a.look()
-	if err != nil {
-		return err
-	}
-	for i, name := range c.Files {
-		out, err := d.ApplySuites(a.ctx, a.Project, files[i])
+	_, err := applyDefinitions(a, c.Files, func(d *door, name string, file api.DefinitionFile) error {
+		out, err := d.ApplySuites(a.ctx, a.Project, file)
 		if err != nil {
-			return inFile(err, name)
+			return err
 		}
 		for _, v := range out.Suites {
 			if err := a.printSuiteApplied(v); err != nil {
@@ -50,8 +42,9 @@ func (c *suiteApplyCmd) Run(a *app) error {
 		if n := len(out.Left); n > 0 {
 			a.say("%s: `assay schedule apply %s` applies %s too: %s", name, name, count(int64(n), "schedule"), strings.Join(out.Left, ", "))
 		}
-	}
-	return nil
+		return nil
+	})
+	return err
 }
 
 func (a *app) printSuiteApplied(v api.SuiteView) error {

@@ -55,6 +55,9 @@ func (s *sender) step(ctx context.Context, over bool) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
+		if r.ID == 0 {
+			return false, errors.New("the answer names no run: is it an Assay server?")
+		}
 		s.state.Run, s.heard = r.ID, true
 		return true, s.save()
 	}

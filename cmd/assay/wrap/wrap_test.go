@@ -119,6 +119,28 @@ func (h *hanging) StartExternal(ctx context.Context, _ string, _ engine.External
 	return r, ctx.Err()
 }
 
+// stranger answers everything, and is no Assay server.
+type stranger struct{ calls int }
+
+func (s *stranger) StartExternal(context.Context, string, engine.ExternalRequest, string) (r api.SuiteRun, err error) {
+	s.calls++
+	return r, nil
+}
+func (s *stranger) SendReport(context.Context, assay.RunID, api.ExternalReport) (r api.ExternalReported, err error) {
+	return r, nil
+}
+func (s *stranger) Finish(context.Context, assay.RunID, engine.Finish) (r api.RunView, err error) {
+	return r, nil
+}
+
+func TestAServerOfAnotherKindIsAskedNoMoreThanOneThatFails(t *testing.T) {
+	s := &stranger{}
+	j, _ := job(t, s, "exit 4")
+	if done, err := Run(t.Context(), j); err != nil || done.Status != 4 || done.Told || s.calls > 5 || len(Left(j.Spool)) != 1 {
+		t.Errorf("%+v, %v: asked %d times, kept %v", done, err, s.calls, Left(j.Spool))
+	}
+}
+
 func TestAServerThatHangsHoldsNothingUp(t *testing.T) {
 	j, out := job(t, &hanging{}, `echo done; exit 4`)
 	j.Patience = 100 * time.Millisecond
