@@ -22,12 +22,13 @@ type app struct {
 	globals
 	ctx context.Context // ends at the first Ctrl-C
 
-	stopCatching func() // leaves signals to whoever asks for them
-	in           io.Reader
-	out          io.Writer
-	err          io.Writer
-	door         *door // open for as long as the command runs
-	verb         string
+	stopCatching  func() // leaves signals to whoever asks for them
+	uninterrupted bool   // whoever started this process had it ignore Ctrl-C
+	in            io.Reader
+	out           io.Writer
+	err           io.Writer
+	door          *door // open for as long as the command runs
+	verb          string
 
 	followed  atomic.Int64 // the run that the command follows, or 0
 	harnessed atomic.Bool  // it is a harness that the first Ctrl-C cancels

@@ -33,6 +33,7 @@ func (a *app) afterForce() string {
 func (a *app) catchSignals() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.ctx = ctx
+	a.uninterrupted = signal.Ignored(os.Interrupt)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	a.stopCatching = func() { signal.Stop(signals) }

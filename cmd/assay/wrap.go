@@ -70,7 +70,11 @@ func (c *wrapCmd) Run(a *app) error {
 	}
 	a.stopCatching() // Ctrl-C is the command's
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(sig) && !(sig == os.Interrupt && a.uninterrupted) { // else, as under nohup, the command ignores it too
+			signal.Notify(signals, sig)
+		}
+	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // output that nobody reads is the command's to know, and ends no wrap
 	job := wrap.Job{Argv: c.Command, Name: c.Name, Project: a.Project, By: who(), Exclusive: c.Exclusive, Stale: c.Stale, Grace: c.Grace,
 		Env: c.Env, Secrets: append([]string{"ASSAY_TOKEN"}, c.Secret...), Results: results, Spool: root, Place: place, Patience: c.Patience, Signals: signals,
