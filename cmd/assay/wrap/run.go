@@ -219,6 +219,7 @@ func (r *running) run(s *sender) Done {
 	}
 	enough()
 	<-told
+	s.end = &f
 	return Done{Status: status, Told: r.last(s, ended)}
 }
 

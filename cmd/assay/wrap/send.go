@@ -34,9 +34,10 @@ type sender struct {
 	server Server
 	state  sent
 	loaded bool
-	heard  bool   // the server has answered
-	full   bool   // the last piece was a large one: there is surely more
-	stop   func() // called when a cancel was asked for
+	heard  bool           // the server has answered
+	full   bool           // the last piece was a large one: there is surely more
+	stop   func()         // called when a cancel was asked for
+	end    *engine.Finish // of a command of this process; else it stands in the spool
 }
 
 // step tells one piece, and says whether there may be more right away. It starts the run where that is not
@@ -59,7 +60,7 @@ func (s *sender) step(ctx context.Context, over bool) (more bool, err error) {
 			return false, errors.New("the answer names no run: is it an Assay server?")
 		}
 		s.state.Run, s.heard = r.ID, true
-		return true, s.save()
+		return s.told()
 	}
 	r, events, bytes, err := s.piece(over)
 	if err != nil {
@@ -68,7 +69,7 @@ func (s *sender) step(ctx context.Context, over bool) (more bool, err error) {
 	got, err := s.server.SendReport(ctx, s.state.Run, r)
 	if at, ok := sentSoFar(err); ok { // it has less than was thought, for instance from an older copy
 		s.state.Log = at
-		return true, s.save()
+		return s.told()
 	}
 	if err != nil {
 		return false, err
@@ -86,7 +87,7 @@ func (s *sender) step(ctx context.Context, over bool) (more bool, err error) {
 	if !more {
 		return false, nil
 	}
-	return true, s.save()
+	return s.told()
 }
 
 // piece is the next report, with where it ends in the events and how many bytes of output it holds.
@@ -131,7 +132,12 @@ func sentSoFar(err error) (int64, bool) {
 	return at, bad == nil
 }
 
-func (s *sender) save() error { return writeJSON(s.spool.dir, sentFile, s.state) }
+// told notes for a later process what the server has. Where that cannot be kept it is told again, which
+// changes nothing.
+func (s *sender) told() (more bool, err error) {
+	_ = writeJSON(s.spool.dir, sentFile, s.state)
+	return true, nil
+}
 
 // all tells everything that the spool of an ended command holds, and its end.
 func (s *sender) all(ctx context.Context) error {
@@ -141,7 +147,10 @@ func (s *sender) all(ctx context.Context) error {
 			return err
 		}
 	}
-	f, err := s.spool.finished()
+	f, err := s.end, error(nil)
+	if f == nil {
+		f, err = s.spool.finished()
+	}
 	if err != nil {
 		return err
 	}

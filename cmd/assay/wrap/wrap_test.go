@@ -119,6 +119,19 @@ func (h *hanging) StartExternal(ctx context.Context, _ string, _ engine.External
 	return r, ctx.Err()
 }
 
+// A disk that is full when the command ends, or all the time, keeps nothing from a server that is there.
+func TestWhatCannotBeKeptIsToldAllTheSame(t *testing.T) {
+	s := &told{}
+	j, out := job(t, s, `cd "$(dirname "$ASSAY_REPORT")"; mkdir finish.json.new sent.json.new; echo out; exit 3`)
+	done, err := Run(t.Context(), j)
+	if err != nil || done.Status != 3 || !done.Told || out.String() != "out\n" {
+		t.Errorf("%+v, %v, %q", done, err, out)
+	}
+	if len(s.ends) != 1 || s.ends[0].Code != 3 || string(s.log) != "out\n" {
+		t.Errorf("ends %+v, log %q", s.ends, s.log)
+	}
+}
+
 // stranger answers everything, and is no Assay server.
 type stranger struct{ calls int }
 
