@@ -94,14 +94,11 @@ func newSpool(root string, s Start) (*spool, error) {
 // openSpool opens one that an earlier process left.
 func openSpool(dir string) (sp *spool, err error) {
 	sp = &spool{dir: dir}
-	if sp.lock, err = takeLock(dir); err != nil {
+	if err := readJSON(dir, startFile, &sp.start); err != nil { // first: nothing is written into a folder that is none
 		return nil, err
 	}
-	if err := readJSON(dir, startFile, &sp.start); err != nil {
-		sp.close()
-		return nil, err
-	}
-	return sp, nil
+	sp.lock, err = takeLock(dir)
+	return sp, err
 }
 
 func takeLock(dir string) (*os.File, error) {

@@ -196,6 +196,14 @@ func TestASpoolWhoseWrapWasKilled(t *testing.T) {
 	}
 }
 
+func TestAFolderThatIsNoSpoolIsLeftAsItIs(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Send(t.Context(), dir, nil); assay.CodeOf(err) != assay.CodeNotFound {
+		t.Error(err)
+	}
+	everyFile(t, os.DirFS(dir), func(name, _ string) { t.Errorf("%s was made", name) })
+}
+
 func TestASecretIsNowhereInTheSpool(t *testing.T) {
 	t.Setenv("MY_SECRET", "correct-horse-battery")
 	j, _ := job(t, &hanging{}, `printf correct-horse-; sleep 0; echo battery; echo "metric correct-horse-battery 1" >&3; exit 0`)
