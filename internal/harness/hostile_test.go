@@ -2,6 +2,7 @@ package harness
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,4 +79,22 @@ func TestALaunchThatDidNotHappenIsMadeUpFor(t *testing.T) {
 	if n := w.numbers("numbers"); len(n) != 1 {
 		t.Errorf("launched: %v", n)
 	}
+}
+
+// What makes the run's folder unusable fails the launch at once: nothing can live there yet.
+func TestAFolderThatCannotBeMadeFailsTheLaunch(t *testing.T) {
+	w := newWorld(t, script("echo never"))
+	run := w.start()
+	folder := RunDir(w.dir, run.ID)
+	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(folder, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.drive()
+	if got, _ := w.ended(run.ID, assay.RunFailed, assay.ReasonLaunchFailed); !strings.Contains(got.Sentence, folder) {
+		t.Errorf("%s", got.Sentence)
+	}
+	w.start() // startable again at once
 }

@@ -68,6 +68,9 @@ func (j *job) drive(ctx context.Context) (err error) {
 			return err
 		}
 		standing, err := shim.Look(j.dir())
+		if err != nil && j.facts.Where == "" { // nobody has launched it: launching tells what is wrong there
+			standing, err = shim.Unlaunched, nil
+		}
 		if err != nil {
 			done, err = j.unreachable(ctx, err.Error())
 		} else {
