@@ -122,6 +122,9 @@ func (j *job) dead(ctx context.Context) error {
 		return ctx.Err()
 	}
 	why := "its shim died, what it left was ended"
+	if !shim.Born(j.dir()) {
+		why = "its launch was cut short: its harness was not started, or for a moment only"
+	}
 	switch {
 	case err != nil:
 		why = fmt.Sprintf("its shim died, and what it left could not be looked for: %s", err)

@@ -81,6 +81,29 @@ func TestALaunchThatDidNotHappenIsMadeUpFor(t *testing.T) {
 	}
 }
 
+// Whoever launched died before the shim could say that its harness runs: nobody is sent to look for what
+// killed a shim.
+func TestALaunchThatWasCutShortSaysSo(t *testing.T) {
+	w := newWorld(t, script("echo never"))
+	run := w.start()
+	dir := attemptDir(w.dir, run.ID, 1)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"lock": "", "launch.json": `{"mark":"ASSAY_ATTEMPT=r9-1-x"}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.drive()
+	if got, _ := w.ended(run.ID, assay.RunStateLost, assay.ReasonShimDied); !strings.Contains(got.Sentence, "cut short") {
+		t.Errorf("%s", got.Sentence)
+	}
+	if log := w.log(run.ID); log != "" {
+		t.Error(log)
+	}
+}
+
 // What makes the run's folder unusable fails the launch at once: nothing can live there yet.
 func TestAFolderThatCannotBeMadeFailsTheLaunch(t *testing.T) {
 	w := newWorld(t, script("echo never"))

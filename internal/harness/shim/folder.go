@@ -109,5 +109,11 @@ func held(dir string) (bool, error) {
 	return false, nil
 }
 
+// Born says whether the shim came so far as to say that its harness runs.
+func Born(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, shimFile))
+	return err == nil
+}
+
 // ReadExit reads exit.json.
 func ReadExit(dir string) (e Ended, err error) { return e, readJSON(dir, exitFile, &e) }
