@@ -12,7 +12,7 @@ import (
 
 type runsCasesCmd struct {
 	runArg
-	State  string `placeholder:"STATE" enum:"graded,errored,ungradable," default:"" help:"Only cases that ended so: graded, errored, ungradable."`
+	State  string `placeholder:"STATE" enum:"graded,errored,skipped,unscored,ungradable," default:"" help:"Only cases that ended so: graded, errored, skipped, unscored (it ran and has no score), ungradable (either of these two)."`
 	Failed bool   `help:"Only cases that the harness says have failed."`
 	Full   bool   `help:"With input, output and what each check said."`
 	Limit  int    `default:"50" help:"Cases at most; 0 is all."`
@@ -32,7 +32,7 @@ func (c *runsCasesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	q := api.CaseQuery{State: assay.ItemState(c.State)}
+	q := c.query()
 	if c.Failed {
 		q.Pass = new(false)
 	}
@@ -49,15 +49,14 @@ func (c *runsCasesCmd) Run(a *app) error {
 				a.printCase(x)
 				return nil
 			}
-			t.row(short(x.Key, 60), strconv.Itoa(x.Repeat), string(x.State), passMark(x.Pass), checksText(x.Findings), secondsCell(x.Seconds), short(orDash(caseWhy(x)), 80))
+			t.row(short(x.Key, 60), strconv.Itoa(x.Repeat), caseState(x.State, x.Class), passMark(x.Pass), checksText(x.Findings), secondsCell(x.Seconds), short(orDash(caseWhy(x)), 80))
 			return nil
 		})
 	switch {
 	case err != nil || a.JSON:
 		return err
 	case n == 0:
-		a.say("%s has no such case; `assay runs show %s` says what its result files held", id, id)
-		return nil
+		return a.sayNoCases(d, id)
 	case c.Full:
 		if more {
 			a.say("more cases were left; raise --limit, or --limit 0 for all")
@@ -65,6 +64,48 @@ func (c *runsCasesCmd) Run(a *app) error {
 		return nil
 	}
 	return a.endTable(t, more)
+}
+
+func (c *runsCasesCmd) query() api.CaseQuery {
+	switch c.State {
+	case "skipped":
+		return api.CaseQuery{State: assay.ItemUngradable, Class: assay.ClassCaseSkipped}
+	case "unscored":
+		return api.CaseQuery{State: assay.ItemUngradable, Class: assay.ClassCaseUnscored}
+	}
+	return api.CaseQuery{State: assay.ItemState(c.State)}
+}
+
+// sayNoCases says why a list of cases is empty.
+func (a *app) sayNoCases(d *door, id assay.RunID) error {
+	v, err := d.Run(a.ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case v.Suite == nil:
+		a.say("%s grades sessions and has no cases: `assay verdicts %s` shows what was found", id, id)
+	case v.Cases != nil:
+		a.say("%s has no such case among its %d", id, v.Cases.Total)
+	case !v.State.Terminal():
+		a.say("%s has no cases yet: they are read when its harness has ended", id)
+	case v.Suite.Def != nil && len(v.Suite.Def.Results) == 0:
+		a.say("%s has no cases: its suite names no result files", id)
+	default:
+		a.say("%s has no cases: `assay runs show %s` says why", id, id)
+	}
+	return nil
+}
+
+// caseState says in the words of harnesses how a case ended.
+func caseState(state assay.ItemState, class assay.Class) string {
+	switch {
+	case state != assay.ItemUngradable:
+	case class == assay.ClassCaseSkipped:
+		return "skipped"
+	case class == assay.ClassCaseUnscored:
+		return "unscored"
+	}
+	return string(state)
 }
 
 // caseWhy is the first thing that says why a case did not pass.
@@ -90,13 +131,17 @@ func checksText(findings []assay.Finding) string {
 }
 
 func (a *app) printCase(x assay.Case) {
-	a.print("%s  %s, %s", x.Key, string(x.State), passMark(x.Pass))
-	if x.Class != "" {
-		a.print(" (%s)", string(x.Class))
+	a.print("%s  %s", x.Key, caseState(x.State, x.Class))
+	if x.Pass != nil {
+		a.print(", %s", passMark(x.Pass))
 	}
 	a.print("\n")
+	why := "error"
+	if x.State == assay.ItemUngradable {
+		why = "why"
+	}
 	for _, part := range []struct{ name, text string }{
-		{"place", x.Place}, {"error", x.Error}, {"input", x.Input}, {"expected", x.Expected}, {"output", x.Output}, {"model", x.Model},
+		{"place", x.Place}, {why, x.Error}, {"input", x.Input}, {"expected", x.Expected}, {"output", x.Output}, {"model", x.Model},
 	} {
 		if part.text != "" {
 			a.print("  %s:\n", part.name)

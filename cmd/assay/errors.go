@@ -89,6 +89,17 @@ func (a *app) printBroken(it assay.Item, calls []assay.Attempt) error {
 	if a.JSON {
 		return a.printLine(brokenItem{it, calls})
 	}
+	if it.UserID == "" { // a harness's case: no judge was called
+		how := caseState(it.State, it.Class)
+		if it.Class != assay.ClassNone {
+			how += ": " + string(it.Class)
+		}
+		a.print("%s  %s, case %d\n", it.SessionID, how, it.Seq)
+		if it.Error != "" {
+			a.print("  %s\n", it.Error)
+		}
+		return nil
+	}
 	state, class := string(it.State), it.Class
 	if n := len(calls); it.NotBefore != nil && n > 0 {
 		state, class, it.Error = "waits until "+moment(it.NotBefore, time.UTC), calls[n-1].Class, calls[n-1].Error

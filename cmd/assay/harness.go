@@ -114,8 +114,8 @@ func (a *app) printHarnessEnd(v api.RunView) {
 
 // printResults prints what the result files held.
 func (a *app) printResults(v api.RunView, f assay.SuiteFacts) {
-	if c := v.Counts; c.Total > 0 {
-		a.print("cases       %s: `assay runs cases %s`\n", casesText(c), v.ID.String())
+	if c := v.Cases; c != nil {
+		a.print("cases       %d: %s: `assay runs cases %s`\n", c.Total, c.Parts(), v.ID.String())
 	}
 	for _, r := range f.Results {
 		if r.Error != "" {
@@ -124,17 +124,6 @@ func (a *app) printResults(v api.RunView, f assay.SuiteFacts) {
 		}
 		a.print("results     %s (%s): %s\n", r.Path, string(r.Format), count(r.Cases, "case"))
 	}
-}
-
-func casesText(c assay.Counts) string {
-	text := fmt.Sprintf("%s with an answer of %s", humanize.Comma(c.Graded), humanize.Comma(c.Total))
-	if c.Errored > 0 {
-		text += ", " + humanize.Comma(c.Errored) + " errored"
-	}
-	if c.Ungradable > 0 {
-		text += ", " + humanize.Comma(c.Ungradable) + " ungradable"
-	}
-	return text
 }
 
 // printHarness prints everything about a run of a harness.

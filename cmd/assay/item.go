@@ -19,7 +19,7 @@ type runsItemCmd struct {
 }
 
 func (runsItemCmd) Help() string {
-	return `Every call with its class, tokens, cost and the provider's name for it. The request is made anew from the judge's version and shown only when the transcript in it is the one that was sent.
+	return `Every call with its class, tokens, cost and the provider's name for it. The request is made anew from the judge's version and shown only when the transcript in it is the one that was sent. Of a suite's run it shows the case: no call was made for it.
 
 Example:
 
@@ -32,6 +32,13 @@ func (c *runsItemCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	run, err := d.Run(a.ctx, id)
+	if err != nil {
+		return err
+	}
+	if run.Suite != nil {
+		return a.printCaseOf(d, id, c.Seq)
+	}
 	x, err := d.Exchange(a.ctx, id, c.Seq)
 	if err != nil {
 		return err
@@ -43,6 +50,20 @@ func (c *runsItemCmd) Run(a *app) error {
 		return a.printJSON(x)
 	}
 	return a.printExchange(x, exchangeParts{seen: c.Seen, raw: c.Raw})
+}
+
+// printCaseOf shows a case, of which a harness and no judge was asked.
+func (a *app) printCaseOf(d *door, id assay.RunID, seq int64) error {
+	x, err := d.Case(a.ctx, id, seq)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.printJSON(x)
+	}
+	a.print("%s case %d: ", id.String(), seq)
+	a.printCase(x)
+	return nil
 }
 
 // exchangeParts are what is printed beside the calls themselves.

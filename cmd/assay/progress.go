@@ -81,6 +81,9 @@ func (b *bar) see(v api.RunView) {
 func (b *bar) text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.last.ID == 0 { // nothing was seen yet: not even what kind of run it is
+		return ""
+	}
 	return " " + progressText(b.last)
 }
 

@@ -126,16 +126,29 @@ func countsText(c assay.Counts) string {
 	if c.Reused > 0 {
 		parts[0] += fmt.Sprintf(" (%s reused)", humanize.Comma(c.Reused))
 	}
-	for _, p := range []struct {
-		n    int64
-		what string
-	}{{c.Errored, "errored"}, {c.Ungradable, "ungradable"}, {c.Cancelled, "cancelled"}, {c.Abandoned, "abandoned"},
-		{c.Pending, "pending"}, {c.InFlight, "in flight"}, {c.Waiting, "waiting"}} {
+	return strings.Join(append(append(parts, restParts(c)...),
+		numbered(counted{c.Pending, "pending"}, counted{c.InFlight, "in flight"}, counted{c.Waiting, "waiting"})...), ", ")
+}
+
+// restParts are the items that ended without a verdict.
+func restParts(c assay.Counts) []string {
+	return numbered(counted{c.Errored, "errored"}, counted{c.Ungradable, "ungradable"}, counted{c.Cancelled, "cancelled"}, counted{c.Abandoned, "abandoned"})
+}
+
+// counted is how many of something there are.
+type counted struct {
+	n    int64
+	what string
+}
+
+// numbered names what there is at all.
+func numbered(all ...counted) (parts []string) {
+	for _, p := range all {
 		if p.n > 0 {
 			parts = append(parts, humanize.Comma(p.n)+" "+p.what)
 		}
 	}
-	return strings.Join(parts, ", ")
+	return parts
 }
 
 func classesText(byClass map[assay.Class]int64) string {

@@ -40,16 +40,15 @@ func (c *runsListCmd) Run(a *app) error {
 	for _, s := range c.State {
 		q.States = append(q.States, assay.RunState(s))
 	}
-	t := newTable(a.out, "RUN", "KIND", "STATE", "DONE", "GRADED", "ERRORS", "WHAT", "CREATED", "WHY")
+	t := newTable(a.out, "RUN", "KIND", "STATE", "WHAT", "DONE", "RESULT", "TOOK", "CREATED", "BY", "WHY")
 	more, err := each(a.ctx, c.Limit,
 		func(ctx context.Context, p store.Page) (api.Page[api.RunRow], error) { return d.Runs(ctx, q, p) },
 		func(r api.RunRow) error {
 			if a.JSON {
 				return a.printLine(r)
 			}
-			n := r.Counts
-			t.row(r.ID.String(), string(r.Kind), phase(api.RunView{RunRow: r}), doneCell(r),
-				humanize.Comma(n.Graded), humanize.Comma(n.Errored+n.Ungradable), whatCell(r.Run), moment(&r.CreatedAt, time.UTC), short(because(api.RunView{RunRow: r}), 60))
+			t.row(r.ID.String(), string(r.Kind), phase(api.RunView{RunRow: r}), whatCell(r.Run), doneCell(r), resultCell(r), tookText(r.Run),
+				moment(&r.CreatedAt, time.UTC), byCell(r.Run), short(because(api.RunView{RunRow: r}), 60))
 			return nil
 		})
 	if err != nil || a.JSON {
@@ -65,6 +64,29 @@ func whatCell(r assay.Run) string {
 	}
 	return judgesCell(judgeNames(r.Spec.Judges))
 }
+
+// resultCell is how what a run is about ended so far: cases as their harness says, sessions as their judges do.
+func resultCell(r api.RunRow) string {
+	switch c := r.Counts; {
+	case r.Cases != nil:
+		return r.Cases.Parts()
+	case r.Suite != nil || c.Total == 0:
+		return "-"
+	default:
+		return strings.Join(append([]string{humanize.Comma(c.Graded) + " graded"}, restParts(c)...), ", ")
+	}
+}
+
+// byCell is the person or the schedule that started a run.
+func byCell(r assay.Run) string {
+	if r.By == "" && r.Suite != nil && r.Suite.Schedule != "" {
+		return short("schedule "+r.Suite.Schedule, byWidth)
+	}
+	return orDash(short(r.By, byWidth))
+}
+
+// byWidth is how wide the cell may be that says who started a run.
+const byWidth = 24
 
 // doneCell is how far a run is: a harness says it itself, and has no items before its end.
 func doneCell(r api.RunRow) string {

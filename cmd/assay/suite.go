@@ -72,7 +72,7 @@ func (c *suiteListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	t := newTable(a.out, "SUITE", "STATE", "RUN", "STARTED", "TOOK", "WHY", "DESCRIPTION")
+	t := newTable(a.out, "SUITE", "STATE", "RUN", "RESULT", "STARTED", "TOOK", "WHY", "DESCRIPTION")
 	for _, v := range suites {
 		if a.JSON {
 			if err := a.printLine(v); err != nil {
@@ -80,12 +80,12 @@ func (c *suiteListCmd) Run(a *app) error {
 			}
 			continue
 		}
-		run, started, took, why := "-", "-", "-", ""
+		run, result, started, took, why := "-", "-", "-", "-", ""
 		if r := v.Newest; r != nil {
-			run, started, took = r.ID.String(), moment(r.StartedAt, time.UTC), tookText(r.Run)
+			run, result, started, took = r.ID.String(), resultCell(*r), moment(r.StartedAt, time.UTC), tookText(r.Run)
 			why = because(api.RunView{RunRow: *r})
 		}
-		t.row(v.Name, v.State, run, started, took, short(why, 50), short(v.Def.Description, 60))
+		t.row(v.Name, v.State, run, result, started, took, short(why, 50), short(v.Def.Description, 60))
 	}
 	if a.JSON {
 		return nil

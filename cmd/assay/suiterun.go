@@ -115,16 +115,15 @@ func (a *app) carrySuite(d *door, id assay.RunID, output bool) error {
 
 // seeSuite follows a run to its end, with its output or with its progress.
 func (a *app) seeSuite(ctx context.Context, d *door, id assay.RunID, output bool) (api.RunView, error) {
-	show := a.newProgress(id)
-	if output {
-		show = quiet{}
-	}
-	defer show.end()
+	var show viewer = quiet{} // a bar would be drawn over what the harness writes
 	if output {
 		if err := d.FollowLog(ctx, id, 0, a.newLogView(false).show); err != nil {
 			return api.RunView{}, err
 		}
+	} else {
+		show = a.newProgress(id)
 	}
+	defer show.end()
 	return d.Watch(ctx, id, func(v api.RunView) bool {
 		show.see(v)
 		return !v.State.Terminal()

@@ -129,11 +129,19 @@ func repeatMark(v assay.Verdict, repeats int) string {
 	return fmt.Sprintf("  repeat %d", v.Repeat)
 }
 
+// subject is what was judged: a session, or a harness's case, which belongs to no user.
+func subject(user, id string) string {
+	if user == "" {
+		return id
+	}
+	return assay.SessionName(user, id)
+}
+
 func (a *app) printVerdict(v assay.Verdict, run string) error {
 	if a.JSON {
 		return a.printLine(v)
 	}
-	a.print("%s  %s %s  %s%s", assay.SessionName(v.UserID, v.SessionID), v.Judge, shortHash(v.Version), passMark(v.Pass), run)
+	a.print("%s  %s %s  %s%s", subject(v.UserID, v.SessionID), v.Judge, shortHash(v.Version), passMark(v.Pass), run)
 	if v.Reused {
 		a.print("  reused from %s", v.Run.String())
 	}

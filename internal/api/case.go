@@ -13,6 +13,7 @@ import (
 // CaseQuery selects cases of a run. Zero fields select all.
 type CaseQuery struct {
 	State assay.ItemState
+	Class assay.Class
 	Pass  *bool
 }
 
@@ -20,6 +21,7 @@ type caseListInput struct {
 	RunInput
 	PageInput
 	State string `query:"state" enum:"graded,errored,ungradable" doc:"absent: every state"`
+	Class string `query:"class" enum:"case_error,case_skipped,case_unscored" doc:"why it has no verdict; absent: every case"`
 	Pass  string `query:"pass" enum:"true,false" doc:"what the harness said of the whole; absent: every case"`
 }
 
@@ -44,13 +46,18 @@ func (s *server) caseRoutes(a huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			q := store.CaseQuery{State: assay.ItemState(in.State)}
+			q := store.CaseQuery{State: assay.ItemState(in.State), Class: assay.Class(in.Class)}
 			if in.Pass != "" {
 				pass := in.Pass == "true"
 				q.Pass = &pass
 			}
 			cases, next, err := s.Store.Harnesses().Cases(ctx, run.ID, q, in.page())
 			return say(pageOf(cases, next), err)
+		})
+	route(s, a, huma.Operation{OperationID: "get-case", Method: http.MethodGet, Path: "/runs/{run}/cases/{seq}", Tags: tags,
+		Summary: "Show one case of a suite or external run"},
+		func(ctx context.Context, in *itemInput) (*answer[assay.Case], error) {
+			return say(s.oneCase(ctx, *in))
 		})
 	route(s, a, huma.Operation{OperationID: "list-metrics", Method: http.MethodGet, Path: "/runs/{run}/metrics", Tags: tags,
 		Summary: "Show the newest value of each metric that a harness reported"},
@@ -67,6 +74,22 @@ func (s *server) caseRoutes(a huma.API) {
 		func(ctx context.Context, in *metricInput) (*answer[MetricPoints], error) {
 			return say(s.metric(ctx, *in))
 		})
+}
+
+func (s *server) oneCase(ctx context.Context, in itemInput) (c assay.Case, err error) {
+	run, err := s.run(ctx, in.RunInput)
+	if err != nil {
+		return c, err
+	}
+	cases, _, err := s.Store.Harnesses().Cases(ctx, run.ID, store.CaseQuery{}, store.Page{Cursor: store.Cursor(in.Seq - 1), Limit: 1})
+	if err != nil {
+		return c, err
+	}
+	if len(cases) == 0 || cases[0].Seq != in.Seq {
+		return c, assay.Errorf(assay.CodeNotFound, "run %s has no case %d", run.ID, in.Seq).
+			WithHint("cases are numbered from 1; `assay runs cases %s` lists them", run.ID)
+	}
+	return cases[0], nil
 }
 
 func (s *server) metric(ctx context.Context, in metricInput) (m MetricPoints, err error) {

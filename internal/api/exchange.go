@@ -55,6 +55,9 @@ func (s *server) item(ctx context.Context, run assay.Run, seq int64) (assay.Item
 }
 
 func (s *server) exchange(ctx context.Context, run assay.Run, seq int64) (x Exchange, err error) {
+	if err := refuseHarness(run, "nobody was asked about its cases", "`assay runs item %s %d` shows the case", run.ID, seq); err != nil {
+		return x, err
+	}
 	item, err := s.item(ctx, run, seq)
 	if err != nil {
 		return x, err

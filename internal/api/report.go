@@ -17,6 +17,9 @@ func (s *server) reportRoutes(a huma.API) {
 			if err != nil {
 				return nil, err
 			}
+			if err := refuseHarness(run, "a report weighs what judges said of a sample", "`assay runs cases %s` lists its cases, and the run has their counts", run.ID); err != nil {
+				return nil, err
+			}
 			return say(s.Report(ctx, s.Store, run))
 		})
 }

@@ -15,6 +15,8 @@ type RunRow struct {
 	assay.Run
 	Cancelling bool         `json:"cancelling,omitempty" doc:"a cancel was asked for and has not ended yet"`
 	Counts     assay.Counts `json:"counts"`
+	// Cases is there for suite and external runs that have some.
+	Cases *assay.CaseTally `json:"cases,omitempty" doc:"of suite and external runs: what their result files held, by how it ended"`
 	// Harness is there for suite and external runs.
 	Harness *assay.SuiteFacts `json:"harness,omitempty" doc:"of suite and external runs: what is known of the harness"`
 }
@@ -238,7 +240,20 @@ func (s *Services) facts(ctx context.Context, runs []assay.Run) (map[assay.RunID
 }
 
 func rowOf(run assay.Run, counts assay.Counts) RunRow {
-	return RunRow{Run: run, Cancelling: run.Cancelling(), Counts: counts}
+	row := RunRow{Run: run, Cancelling: run.Cancelling(), Counts: counts}
+	if run.Suite != nil && counts.Total > 0 {
+		row.Cases = new(counts.Cases())
+	}
+	return row
+}
+
+// refuseHarness refuses what there is only of runs that grade; hint says what there is instead.
+func refuseHarness(run assay.Run, what, hint string, args ...any) error {
+	if run.Suite == nil {
+		return nil
+	}
+	return assay.Errorf(assay.CodeRefused, "run %s is a harness (%s): %s", run.ID, run.Suite.Suite, what).
+		WithHint(hint, args...).With("run", run.ID.String()).With("kind", string(run.Kind))
 }
 
 // runView reads a run with what its rows add up to now.

@@ -138,6 +138,8 @@ type Counts struct {
 	Total      int64           `json:"total"`
 	Pending    int64           `json:"pending"`
 	Graded     int64           `json:"graded"`
+	Passed     int64           `json:"passed"` // part of Graded: the verdict's pass is true
+	Failed     int64           `json:"failed"` // part of Graded: it is false
 	Errored    int64           `json:"errored"`
 	Ungradable int64           `json:"ungradable"`
 	Cancelled  int64           `json:"cancelled"`

@@ -63,7 +63,8 @@ type Harnesses interface {
 // CaseQuery selects cases.
 type CaseQuery struct {
 	State assay.ItemState
-	Pass  *bool // of graded ones
+	Class assay.Class // why it has no verdict
+	Pass  *bool       // of graded ones
 }
 
 // Point is one reported value of a metric.

@@ -53,10 +53,16 @@ func (c *Client) Finish(ctx context.Context, id assay.RunID, f engine.Finish) (r
 func (c *Client) Cases(ctx context.Context, id assay.RunID, q api.CaseQuery, p store.Page) (out api.Page[assay.Case], err error) {
 	v := paged(p)
 	put(v, "state", string(q.State))
+	put(v, "class", string(q.Class))
 	if q.Pass != nil {
 		v.Set("pass", strconv.FormatBool(*q.Pass))
 	}
 	return out, c.do(ctx, call{method: http.MethodGet, path: run(id, "cases"), query: v}, &out)
+}
+
+// Case returns one case.
+func (c *Client) Case(ctx context.Context, id assay.RunID, seq int64) (out assay.Case, err error) {
+	return out, c.do(ctx, call{method: http.MethodGet, path: run(id, "cases", strconv.FormatInt(seq, 10))}, &out)
 }
 
 // Metrics returns the newest value of each metric that a harness reported.

@@ -164,6 +164,9 @@ func (h harnesses) Cases(ctx context.Context, run assay.RunID, q store.CaseQuery
 	if q.State != "" {
 		w.and("i.state = ?", q.State)
 	}
+	if q.Class != "" {
+		w.and("i.class = ?", q.Class)
+	}
 	if q.Pass != nil {
 		w.and("i.pass = ?", *q.Pass)
 	}

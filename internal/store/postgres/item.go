@@ -88,7 +88,7 @@ func (i items) Counts(ctx context.Context, run assay.RunID, now time.Time) (coun
 		counts = assay.Counts{}
 		var state assay.ItemState
 		var class assay.Class
-		var n, reused, waiting int64
+		var n, reused, waiting, passed, failed int64
 		// One statement, so that the sums agree. The row without a state is what is in flight.
 		return c.each(ctx, func() error {
 			counts.Total += n
@@ -102,6 +102,8 @@ func (i items) Counts(ctx context.Context, run assay.RunID, now time.Time) (coun
 			case assay.ItemGraded:
 				counts.Graded += n
 				counts.Reused += reused
+				counts.Passed += passed
+				counts.Failed += failed
 			case assay.ItemErrored:
 				counts.Errored += n
 			case assay.ItemUngradable:
@@ -118,10 +120,11 @@ func (i items) Counts(ctx context.Context, run assay.RunID, now time.Time) (coun
 				counts.ByClass[class] += n
 			}
 			return nil
-		}, `SELECT state, class, count(*), count(*) FILTER (WHERE origin_run <> run_id), count(*) FILTER (WHERE not_before > $2)
+		}, `SELECT state, class, count(*), count(*) FILTER (WHERE origin_run <> run_id), count(*) FILTER (WHERE not_before > $2),
+			count(*) FILTER (WHERE pass), count(*) FILTER (WHERE NOT pass)
 			FROM items WHERE run_id = $1 GROUP BY state, class
-			UNION ALL SELECT '', '', count(*), 0, 0 FROM attempts a JOIN runs r ON r.id = a.run_id AND r.epoch = a.epoch
-			WHERE a.run_id = $1 AND a.status = 'open'`, []any{run, now}, textTo(&state), textTo(&class), &n, &reused, &waiting)
+			UNION ALL SELECT '', '', count(*), 0, 0, 0, 0 FROM attempts a JOIN runs r ON r.id = a.run_id AND r.epoch = a.epoch
+			WHERE a.run_id = $1 AND a.status = 'open'`, []any{run, now}, textTo(&state), textTo(&class), &n, &reused, &waiting, &passed, &failed)
 	})
 	return counts, err
 }

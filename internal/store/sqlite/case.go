@@ -151,6 +151,9 @@ func (h harnesses) Cases(ctx context.Context, run assay.RunID, q store.CaseQuery
 	if q.State != "" {
 		where.and("i.state = ?", q.State)
 	}
+	if q.Class != "" {
+		where.and("i.class = ?", q.Class)
+	}
 	if q.Pass != nil {
 		where.and("i.pass = ?", *q.Pass)
 	}

@@ -71,9 +71,9 @@ func (i items) List(ctx context.Context, run assay.RunID, q store.ItemQuery, p s
 func (i items) Counts(ctx context.Context, run assay.RunID, now time.Time) (n assay.Counts, err error) {
 	err = i.s.read.view(ctx, func(c *conn) error {
 		if _, err := c.first(ctx, func(r row) error {
-			n = assay.Counts{Total: r.int(0), Pending: r.int(0) - r.int(1), Graded: r.int(2), Reused: r.int(3), Waiting: r.int(4)}
+			n = assay.Counts{Total: r.int(0), Pending: r.int(0) - r.int(1), Graded: r.int(2), Reused: r.int(3), Waiting: r.int(4), Passed: r.int(5), Failed: r.int(6)}
 			return nil
-		}, `SELECT count(*), count(ended_at), count(origin_run), sum(origin_run <> run_id), sum(not_before > ?) FROM items WHERE run_id = ?`, now, run); err != nil {
+		}, `SELECT count(*), count(ended_at), count(origin_run), sum(origin_run <> run_id), sum(not_before > ?), sum(pass), sum(NOT pass) FROM items WHERE run_id = ?`, now, run); err != nil {
 			return err
 		}
 		if _, err := c.first(ctx, func(r row) error { n.InFlight = r.int(0); return nil },

@@ -109,7 +109,7 @@ func testCaseItems(w *world) {
 
 	n, err := w.Items().Counts(w.ctx, f.Run, at(8))
 	w.ok(err)
-	equal(w, "counts", []int64{n.Total, n.Graded, n.Errored, n.Ungradable, n.Pending, n.ByClass["timeout"], n.ByClass["skipped"]}, []int64{5, 3, 1, 1, 0, 1, 1})
+	equal(w, "counts", []int64{n.Total, n.Graded, n.Errored, n.Ungradable, n.Pending, n.ByClass["timeout"], n.ByClass["skipped"], n.Passed, n.Failed}, []int64{5, 3, 1, 1, 0, 1, 1, 1, 2})
 	spend, err := w.Items().Spend(w.ctx, f.Run)
 	w.ok(err)
 	equal(w, "spend: what a harness spent is not Assay's", spend, assay.Spend{})
@@ -168,7 +168,7 @@ func testCasePages(w *world) {
 		c := gradedCase(2*seq, fmt.Sprint("k", seq), seq%2 == 0)
 		switch seq % 3 {
 		case 1:
-			c.State, c.Pass, c.Findings = assay.ItemErrored, nil, nil
+			c.State, c.Class, c.Pass, c.Findings = assay.ItemErrored, assay.ClassCaseError, nil, nil
 		case 2:
 			c.Model = "m"
 		}
@@ -176,10 +176,11 @@ func testCasePages(w *world) {
 		all = append(all, c)
 	}
 	w.putCases(f, all...)
-	for _, q := range []store.CaseQuery{{}, {State: assay.ItemGraded}, {State: assay.ItemErrored}, {Pass: ptr(true)}, {Pass: ptr(false), State: assay.ItemGraded}, {Pass: ptr(true), State: assay.ItemErrored}} {
+	for _, q := range []store.CaseQuery{{}, {State: assay.ItemGraded}, {State: assay.ItemErrored}, {Pass: ptr(true)}, {Pass: ptr(false), State: assay.ItemGraded}, {Pass: ptr(true), State: assay.ItemErrored},
+		{Class: assay.ClassCaseError}, {Class: assay.ClassCaseSkipped}} {
 		var want []assay.Case
 		for _, c := range all {
-			if (q.State == "" || c.State == q.State) && (q.Pass == nil || c.Pass != nil && *c.Pass == *q.Pass) {
+			if (q.State == "" || c.State == q.State) && (q.Class == "" || c.Class == q.Class) && (q.Pass == nil || c.Pass != nil && *c.Pass == *q.Pass) {
 				want = append(want, c)
 			}
 		}

@@ -53,7 +53,7 @@ func testDeath(w *world) {
 		return list
 	}
 	equal(w, "crashes and crashes alone", told(), [][2]int{{1, 0}, {0, 1}, {0, 0}, {0, 0}})
-	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: 4, Pending: 3, Graded: 1})
+	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: 4, Pending: 3, Graded: 1, Passed: 1})
 	equal(w, "the other run's attempt", w.attempts(other.Run, 1), []assay.Attempt{opened(other, 1, 1)})
 
 	w.commit(f2, store.Batch{Open: []assay.Attempt{opened(f2, 1, 2), opened(f2, 3, 1)}})

@@ -81,7 +81,7 @@ func testOutcomes(w *world) {
 	want[4].Attempts, want[4].Counted, want[5].Attempts, want[5].Counted = 0, 0, 0, 0
 	want[1].Cut = true
 	equal(w, "items", w.items(f.Run), want)
-	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: 6, Graded: 2, Errored: 2, Ungradable: 1, Cancelled: 1,
+	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: 6, Graded: 2, Passed: 1, Errored: 2, Ungradable: 1, Cancelled: 1,
 		ByClass: map[assay.Class]int64{assay.ClassTimeout: 1, assay.ClassContextTooLong: 1, assay.ClassJudgeError: 1}})
 	equal(w, "verdicts, of graded items only", len(w.verdictsOf(f.Run)), 2)
 }
@@ -152,7 +152,7 @@ func testBatch(w *world) {
 		second.Open = append(second.Open, opened(f, n/2+seq, 1))
 	}
 	w.commit(f, second)
-	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: n, Pending: n / 2, Graded: n / 3, Errored: n / 6, InFlight: n / 2, ByClass: map[assay.Class]int64{assay.ClassRefused: n / 6}})
+	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: n, Pending: n / 2, Graded: n / 3, Passed: n / 6, Failed: n / 6, Errored: n / 6, InFlight: n / 2, ByClass: map[assay.Class]int64{assay.ClassRefused: n / 6}})
 	equal(w, "verdicts", len(w.verdictsOf(f.Run)), n/3)
 	for _, item := range w.items(f.Run) {
 		if item.Attempts != 1 {
@@ -202,7 +202,7 @@ func testEndRest(w *world) {
 		return 0
 	}
 	equal(w, "ended", endAll(f), int64(7))
-	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: 10, Graded: 2, Abandoned: 7, Pending: 1, InFlight: 1})
+	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: 10, Graded: 2, Passed: 2, Abandoned: 7, Pending: 1, InFlight: 1})
 	w.commit(f, store.Batch{Done: []store.Outcome{graded(opened(f, 5, 1), true)}})
 	equal(w, "ended once nothing is in flight", endAll(f), int64(0))
 	for _, item := range w.items(f.Run) {

@@ -224,6 +224,7 @@ func (m *model) compare() {
 			want.Pending++
 		case assay.ItemGraded:
 			want.Graded++
+			want.Passed++ // every answer of the model's passes
 			verdicts += len(item.answers)
 		case assay.ItemErrored:
 			want.Errored++

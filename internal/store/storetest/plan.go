@@ -133,7 +133,7 @@ func testPlannedItems(w *world) {
 		}
 	}
 	equal(w, "listed", w.items(f.Run), items)
-	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: 4, Pending: 2, Graded: 2, Reused: 2})
+	equal(w, "counts", w.counts(f.Run), assay.Counts{Total: 4, Pending: 2, Graded: 2, Passed: 1, Reused: 2})
 }
 
 func testReset(w *world) {
