@@ -185,16 +185,8 @@ func (s *server) checkSchedule(ctx context.Context, p assay.Project, sched assay
 	if q.Session != "" || len(q.Judges) == 0 {
 		return inSchedule(sched, assay.Errorf(assay.CodeInvalid, "grade names no judge, or one session").WithHint("a schedule grades what settled since the last time: name judges"))
 	}
-	for _, name := range q.Judges {
-		_, _, err := s.Store.Judges().Get(ctx, p.ID, name)
-		if assay.CodeOf(err) == assay.CodeNotFound {
-			_, _, err = s.Judging.Builtin(name)
-		}
-		if err != nil {
-			return inSchedule(sched, err)
-		}
-	}
-	return nil
+	q.Since = nil // it may lie ahead
+	return inSchedule(sched, s.Engine.CheckGrade(ctx, p, q))
 }
 
 func inSchedule(sched assay.Schedule, err error) error {

@@ -14,6 +14,11 @@ func (e *Engine) Preview(ctx context.Context, p assay.Project, q GradeRequest) (
 	return e.planner.Preview(ctx, p, q, e.now())
 }
 
+// CheckGrade says what Grade would refuse of a request at any time; it writes nothing.
+func (e *Engine) CheckGrade(ctx context.Context, p assay.Project, q GradeRequest) error {
+	return e.planner.Check(ctx, p, q, e.now())
+}
+
 // Grade accepts a run. A held key is CodeConflict, which names the run, except for a single run: the
 // second of two equal ones joins the first, or takes its place where that one is paused, since whoever
 // asks again may have mended what it waits for. replayed says that the idempotency key was known.

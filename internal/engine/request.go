@@ -87,6 +87,8 @@ type CostPreview struct {
 // Planner turns a request into a run to be accepted, or into a preview. grading implements it.
 type Planner interface {
 	Resolve(ctx context.Context, p assay.Project, q GradeRequest, now time.Time) (store.NewRun, error)
+	// Check says what Resolve would refuse, and writes nothing.
+	Check(ctx context.Context, p assay.Project, q GradeRequest, now time.Time) error
 	Preview(ctx context.Context, p assay.Project, q GradeRequest, now time.Time) (Preview, error)
 	Retry(ctx context.Context, of assay.Run, by string, now time.Time) (store.NewRun, error)
 }

@@ -11,6 +11,12 @@ import (
 	"assay/internal/store"
 )
 
+// Check says what Resolve would refuse.
+func (g *Grader) Check(ctx context.Context, p assay.Project, q engine.GradeRequest, now time.Time) error {
+	_, err := g.resolve(ctx, p, q, now)
+	return err
+}
+
 // Preview draws the sample, looks up what would be reused and makes the prompts. It writes nothing.
 func (g *Grader) Preview(ctx context.Context, p assay.Project, q engine.GradeRequest, now time.Time) (engine.Preview, error) {
 	r, err := g.resolve(ctx, p, q, now)
