@@ -23,7 +23,7 @@ Example:
 
 func (c *cancelCmd) Run(a *app) error {
 	return a.ask(c.runArg, func(ctx context.Context, d *door, id assay.RunID) (api.RunView, error) {
-		v, err := d.Cancel(ctx, id, c.Now)
+		v, err := d.CancelBy(ctx, id, who(), c.Now)
 		if n := d.node(); err != nil || n == nil || !n.Owns() {
 			return v, err
 		}

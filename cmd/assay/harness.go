@@ -138,16 +138,12 @@ func (a *app) printHarness(v api.RunView) {
 		what += " " + shortHash(spec.Version)
 	}
 	line("suite", "%s", what)
-	created := moment(&v.CreatedAt, time.UTC)
-	if v.By != "" {
-		created += " by " + v.By
-	}
-	if spec.Schedule != "" {
-		created += ", schedule " + spec.Schedule
-	}
-	line("created", "%s", created)
+	line("created", "%s", createdText(v.Run, spec.Schedule))
 	line("started", "%s", moment(v.StartedAt, time.UTC))
 	line("ended", "%s", moment(v.EndedAt, time.UTC))
+	if v.CancelRequestedAt != nil {
+		line("cancel", "asked for at %s", askedText(v.CancelRequestedAt, v.CancelRequestedBy))
+	}
 	if f.Where != "" || f.PID != 0 {
 		where := fmt.Sprintf("%s, pid %d", orDash(f.Where), f.PID)
 		if f.Attempt > 0 {

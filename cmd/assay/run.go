@@ -30,11 +30,11 @@ func (a *app) printRun(v api.RunView) error {
 		a.print(", no reuse")
 	}
 	a.print("\nconcurrency %d\nbudget      %s\n", v.Concurrency, budgetText(v))
-	a.print("created     %s", moment(&v.CreatedAt, time.UTC))
-	if v.By != "" {
-		a.print(" by %s", v.By)
-	}
+	a.print("created     %s", createdText(v.Run, v.Spec.Schedule))
 	a.print("\nstarted     %s\nended       %s\n", moment(v.StartedAt, time.UTC), moment(v.EndedAt, time.UTC))
+	if v.CancelRequestedAt != nil {
+		a.print("cancel      asked for at %s\n", askedText(v.CancelRequestedAt, v.CancelRequestedBy))
+	}
 	if v.State == assay.RunRunning {
 		a.print("heartbeat   %s, taken up %s\nprogress    %s\n", moment(v.HeartbeatAt, time.UTC), count(v.Epoch, "time"), moment(v.ProgressAt, time.UTC))
 	}
@@ -51,6 +51,24 @@ func (a *app) printRun(v api.RunView) error {
 		t.row(s.Day, s.Arm, humanize.Comma(s.Eligible), humanize.Comma(s.Sampled))
 	}
 	return t.end()
+}
+
+// createdText says when a run was asked for, by whom, and of which schedule it is: a tick asks in the name of
+// its schedule.
+func createdText(r assay.Run, schedule string) string {
+	text := askedText(&r.CreatedAt, r.By)
+	if schedule != "" && r.By != "schedule "+schedule {
+		text += ", schedule " + schedule
+	}
+	return text
+}
+
+// askedText says when something was asked for, and by whom where that is known.
+func askedText(at *time.Time, by string) string {
+	if by == "" {
+		return moment(at, time.UTC)
+	}
+	return moment(at, time.UTC) + " by " + by
 }
 
 // sayAsleep tells that a run that would wake needs somebody who wakes it.
@@ -112,7 +130,11 @@ func headText(v api.RunView) string {
 	if v.Partial {
 		text += " (partial)"
 	}
-	if why := strings.TrimPrefix(because(v), phase(v)+": "); why != "" {
+	why := because(v)
+	switch rest, said := strings.CutPrefix(why, phase(v)); {
+	case said && (strings.HasPrefix(rest, ": ") || strings.HasPrefix(rest, " by ")):
+		text += rest
+	case why != "":
 		text += ": " + why
 	}
 	if v.StartedAt != nil && v.EndedAt != nil {

@@ -215,7 +215,7 @@ func (c *scheduleRunNowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	v, err := d.RunSchedule(a.ctx, a.Project, c.Name)
+	v, err := d.RunSchedule(a.ctx, a.Project, c.Name, who())
 	if err != nil {
 		return err
 	}

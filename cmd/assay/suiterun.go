@@ -94,7 +94,7 @@ func (a *app) carrySuite(d *door, id assay.RunID, output bool) error {
 	defer stop()
 	defer context.AfterFunc(a.ctx, func() {
 		a.say("cancels %s: its processes are told to end; Ctrl-C again leaves at once", id)
-		if _, err := d.Cancel(ctx, id, false); err != nil {
+		if _, err := d.CancelBy(ctx, id, who(), false); err != nil {
 			a.say("%s could not be cancelled: %s", id, err)
 			stop()
 		}

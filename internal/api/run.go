@@ -47,7 +47,8 @@ type RunQuery struct {
 
 // CancelRequest says how to cancel.
 type CancelRequest struct {
-	Now bool `json:"now,omitempty" doc:"cut calls in flight instead of keeping their answers"`
+	Now bool   `json:"now,omitempty" doc:"cut calls in flight instead of keeping their answers"`
+	By  string `json:"by,omitempty" maxLength:"200" doc:"who asks"`
 }
 
 // RunPatch changes what may be changed about a run.
@@ -121,7 +122,7 @@ func (s *server) askRoutes(a huma.API, tags []string) {
 		Description: "Of a harness every process is ended: after its grace nothing of it is alive. Else no new judge call starts later than 1 s after the answer. Calls in flight finish and are kept, or are cut with now. A run that has ended comes back unchanged."},
 		func(ctx context.Context, in *cancelInput) (*answer[RunView], error) {
 			return say(s.act(ctx, in.RunInput, func(id assay.RunID) (assay.Run, error) {
-				return s.Engine.Cancel(ctx, id, in.Body.Now)
+				return s.Engine.CancelBy(ctx, id, in.Body.By, in.Body.Now)
 			}))
 		})
 	for _, ask := range []struct {

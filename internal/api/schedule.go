@@ -25,7 +25,18 @@ type AppliedSchedules struct {
 	Left      []string       `json:"left,omitempty" doc:"suites in the file, which are applied as suites"`
 }
 
-type scheduleInput struct {
+// ScheduleRunRequest says who asks for what a schedule starts.
+type ScheduleRunRequest struct {
+	By string `json:"by,omitempty" maxLength:"200" doc:"who asks"`
+}
+
+type runScheduleInput struct {
+	ScheduleInput
+	Body ScheduleRunRequest `required:"false"`
+}
+
+// ScheduleInput names a schedule.
+type ScheduleInput struct {
 	ProjectInput
 	Schedule string `path:"schedule"`
 }
@@ -46,14 +57,14 @@ func (s *server) scheduleRoutes(a huma.API) {
 	at := "/projects/{project}/schedules/{schedule}"
 	route(s, a, huma.Operation{OperationID: "get-schedule", Method: http.MethodGet, Path: at, Tags: tags,
 		Summary: "Show a schedule"},
-		func(ctx context.Context, in *scheduleInput) (*answer[ScheduleView], error) {
+		func(ctx context.Context, in *ScheduleInput) (*answer[ScheduleView], error) {
 			return say(s.schedule(ctx, *in, func(p assay.Project) (assay.Schedule, error) {
 				return s.Store.Schedules().Get(ctx, p.ID, in.Schedule)
 			}))
 		})
 	route(s, a, huma.Operation{OperationID: "delete-schedule", Method: http.MethodDelete, Path: at, Tags: tags,
 		Summary: "Remove a schedule; its runs stay", DefaultStatus: http.StatusNoContent},
-		func(ctx context.Context, in *scheduleInput) (*struct{}, error) {
+		func(ctx context.Context, in *ScheduleInput) (*struct{}, error) {
 			p, err := s.project(ctx, in.ProjectInput)
 			if err != nil {
 				return nil, err
@@ -62,24 +73,24 @@ func (s *server) scheduleRoutes(a huma.API) {
 		})
 	route(s, a, huma.Operation{OperationID: "pause-schedule", Method: http.MethodPost, Path: at + "/pause", Tags: tags,
 		Summary: "Pause a schedule: no tick of it comes due"},
-		func(ctx context.Context, in *scheduleInput) (*answer[ScheduleView], error) {
+		func(ctx context.Context, in *ScheduleInput) (*answer[ScheduleView], error) {
 			return say(s.schedule(ctx, *in, func(p assay.Project) (assay.Schedule, error) {
 				return s.Store.Schedules().Pause(ctx, p.ID, in.Schedule, true, nil)
 			}))
 		})
 	route(s, a, huma.Operation{OperationID: "resume-schedule", Method: http.MethodPost, Path: at + "/resume", Tags: tags,
 		Summary: "Go on with a schedule; ticks that passed meanwhile are not made up for"},
-		func(ctx context.Context, in *scheduleInput) (*answer[ScheduleView], error) {
+		func(ctx context.Context, in *ScheduleInput) (*answer[ScheduleView], error) {
 			return say(s.schedule(ctx, *in, func(p assay.Project) (assay.Schedule, error) { return s.resumeSchedule(ctx, p, in.Schedule) }))
 		})
 	route(s, a, huma.Operation{OperationID: "run-schedule", Method: http.MethodPost, Path: at + "/run", Tags: tags,
 		Summary: "Start now what a schedule starts; its ticks stay as they are", DefaultStatus: http.StatusCreated},
-		func(ctx context.Context, in *scheduleInput) (*answer[RunView], error) {
+		func(ctx context.Context, in *runScheduleInput) (*answer[RunView], error) {
 			return say(s.runSchedule(ctx, *in))
 		})
 }
 
-func (s *server) schedule(ctx context.Context, in scheduleInput, do func(assay.Project) (assay.Schedule, error)) (v ScheduleView, err error) {
+func (s *server) schedule(ctx context.Context, in ScheduleInput, do func(assay.Project) (assay.Schedule, error)) (v ScheduleView, err error) {
 	p, err := s.project(ctx, in.ProjectInput)
 	if err != nil {
 		return v, err
@@ -114,7 +125,7 @@ func (s *server) resumeSchedule(ctx context.Context, p assay.Project, name strin
 	return s.Store.Schedules().Pause(ctx, p.ID, name, false, next)
 }
 
-func (s *server) runSchedule(ctx context.Context, in scheduleInput) (v RunView, err error) {
+func (s *server) runSchedule(ctx context.Context, in runScheduleInput) (v RunView, err error) {
 	p, err := s.project(ctx, in.ProjectInput)
 	if err != nil {
 		return v, err
@@ -123,7 +134,7 @@ func (s *server) runSchedule(ctx context.Context, in scheduleInput) (v RunView, 
 	if err != nil {
 		return v, err
 	}
-	run, err := s.Harnesses.RunNow(ctx, sched)
+	run, err := s.Harnesses.RunNow(ctx, sched, in.Body.By)
 	if err != nil {
 		return v, err
 	}

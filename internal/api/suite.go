@@ -22,8 +22,8 @@ type Harnesses interface {
 	Check(s assay.Suite, params map[string]json.RawMessage, source assay.ParamSource) error
 	// Next is a schedule's first tick after a time; nil: never.
 	Next(def assay.ScheduleDef, after time.Time) (*time.Time, error)
-	// RunNow starts what a schedule starts, beside its ticks.
-	RunNow(ctx context.Context, s assay.Schedule) (assay.Run, error)
+	// RunNow starts for a person what a schedule starts, beside its ticks.
+	RunNow(ctx context.Context, s assay.Schedule, by string) (assay.Run, error)
 	// LogDir is the folder of a run's output in this process's data folder.
 	LogDir(run assay.RunID) string
 	// RunDir is the folder of all that is kept of a run there.

@@ -38,8 +38,8 @@ func (s suites) Next(def assay.ScheduleDef, after time.Time) (*time.Time, error)
 	return &next, err
 }
 
-func (s suites) RunNow(ctx context.Context, sched assay.Schedule) (assay.Run, error) {
-	return s.tick.RunNow(ctx, sched)
+func (s suites) RunNow(ctx context.Context, sched assay.Schedule, by string) (assay.Run, error) {
+	return s.tick.RunNow(ctx, sched, by)
 }
 
 func (s suites) LogDir(run assay.RunID) string { return harness.LogDir(s.dir, run) }
@@ -105,7 +105,7 @@ func TestASuiteIsAppliedShownAndStarted(t *testing.T) {
 	if err != nil || v.State != "queued" || len(v.Runs) != 1 || !strings.Contains(v.Source, "nightly") {
 		t.Errorf("show: %+v, %v", v, err)
 	}
-	if c, err := w.tcp.Cancel(ctx, r.ID, false); err != nil || c.State != assay.RunCancelled {
+	if c, err := w.tcp.CancelBy(ctx, r.ID, "bob", false); err != nil || c.State != assay.RunCancelled || c.CancelRequestedBy != "bob" || c.Sentence != "cancelled by bob before it was started" {
 		t.Errorf("cancel: %+v, %v", c, err)
 	}
 	_, err = w.tcp.RunSuite(ctx, "default", "nightly", engine.SuiteRequest{Params: map[string]json.RawMessage{"nonsense": json.RawMessage("1")}}, "")
@@ -170,8 +170,8 @@ func TestSchedules(t *testing.T) {
 	if v, err := w.tcp.ResumeSchedule(ctx, "default", "night"); err != nil || v.Paused || v.NextAt == nil || !v.NextAt.After(now()) {
 		t.Errorf("resume: %+v, %v", v, err)
 	}
-	r, err := w.tcp.RunSchedule(ctx, "default", "night")
-	if err != nil || r.Suite == nil || r.Suite.Schedule != "night" {
+	r, err := w.tcp.RunSchedule(ctx, "default", "night", "ann")
+	if err != nil || r.Suite == nil || r.Suite.Schedule != "night" || r.By != "ann" {
 		t.Errorf("run now: %+v, %v", r, err)
 	}
 	if list, err := w.tcp.Schedules(ctx, "default"); err != nil || len(list) != 1 {

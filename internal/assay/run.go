@@ -153,6 +153,7 @@ type GradeSpec struct {
 	Force      bool       `json:"force"`                    // no reuse
 	Unpriced   bool       `json:"allow_unpriced,omitempty"` // under a budget: calls whose price is not known leave all the same, uncounted
 	Settings   Settings   `json:"settings"`
+	Schedule   string     `json:"schedule,omitempty"` // that started it, or for which By did
 }
 
 // RunJudge is a judge as a run was planned with it.
@@ -192,6 +193,7 @@ type Run struct {
 	ProgressAt        *time.Time `json:"progress_at,omitempty"`  // an item ended
 	WakeAt            *time.Time `json:"wake_at,omitempty"`      // a paused run resumes by itself
 	CancelRequestedAt *time.Time `json:"cancel_requested_at,omitempty"`
+	CancelRequestedBy string     `json:"cancel_requested_by,omitempty"`
 	CancelNow         bool       `json:"cancel_now,omitempty"`
 	PauseRequestedAt  *time.Time `json:"pause_requested_at,omitempty"`
 	EndRequestedAt    *time.Time `json:"end_requested_at,omitempty"`

@@ -60,11 +60,14 @@ func TestGradeRunsFollowEachOther(t *testing.T) {
 	w.end(third.ID)
 
 	w.until("2026-06-06T15:00:00Z")
-	byHand, err := w.ticker.RunNow(t.Context(), w.get("night"))
+	byHand, err := w.ticker.RunNow(t.Context(), w.get("night"), "ann")
 	w.must(err)
+	if byHand.By != "ann" || byHand.Spec.Schedule != "night" {
+		t.Errorf("a person's: %q of %q", byHand.By, byHand.Spec.Schedule)
+	}
 	w.since(byHand, third.AsOf)
 	w.owes("night", "2026-06-07T03:00:00Z")
-	if _, err := w.ticker.RunNow(t.Context(), w.get("night")); assay.CodeOf(err) != assay.CodeConflict {
+	if _, err := w.ticker.RunNow(t.Context(), w.get("night"), "ann"); assay.CodeOf(err) != assay.CodeConflict {
 		t.Errorf("a second one at once: %v", err)
 	}
 	w.end(byHand.ID)
@@ -91,7 +94,7 @@ func TestAPlannedRunCountsThoughItWasCancelled(t *testing.T) {
 	w.must(err)
 	strata := []assay.PlannedStratum{{Stratum: assay.Stratum{Day: "2026-06-01", Arm: "a"}, Eligible: 2, Sampled: 2}}
 	w.must(w.store.Plans().PutStrata(t.Context(), store.Fence{Run: run.ID, Epoch: run.Epoch}, strata, 2, assay.Excluded{}))
-	_, err = w.store.Runs().Ask(t.Context(), run.ID, store.AskCancel, w.Now())
+	_, err = w.store.Runs().Ask(t.Context(), run.ID, store.AskCancel, "", w.Now())
 	w.must(err)
 	_, err = w.store.Runs().Change(t.Context(), run.ID, store.Change{From: []assay.RunState{assay.RunRunning}, To: assay.RunCancelled, Reason: assay.ReasonAsked, Now: w.Now()})
 	w.must(err)
@@ -120,9 +123,9 @@ func TestAShorterSettlingTimeLosesNoSession(t *testing.T) {
 func TestASuiteIsRunNowBesideItsTicks(t *testing.T) {
 	w := newWorld(t)
 	w.apply("night", suite())
-	run, err := w.ticker.RunNow(t.Context(), w.get("night"))
+	run, err := w.ticker.RunNow(t.Context(), w.get("night"), "ann")
 	w.must(err)
-	if run.Suite.Schedule != "night" || w.get("night").Last != nil {
+	if run.By != "ann" || run.Suite.Schedule != "night" || w.get("night").Last != nil {
 		t.Errorf("%+v, %+v", run.Suite, w.get("night").Last)
 	}
 	w.owes("night", "2026-06-02T03:00:00Z")

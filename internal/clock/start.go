@@ -12,10 +12,13 @@ import (
 // Asker is the name under which a schedule asks for runs: who asked, in their rows.
 func Asker(schedule string) string { return "schedule " + schedule }
 
-// RunNow starts what a schedule starts, beside its ticks, which stay as they are. A held key is
+// RunNow starts for a person what a schedule starts, beside its ticks, which stay as they are. A held key is
 // CodeConflict. What a grade schedule grades by this is not in the run of its next tick.
-func (t *Ticker) RunNow(ctx context.Context, s assay.Schedule) (assay.Run, error) {
-	return t.start(ctx, s, nil)
+func (t *Ticker) RunNow(ctx context.Context, s assay.Schedule, by string) (assay.Run, error) {
+	if by == "" {
+		by = Asker(s.Name)
+	}
+	return t.start(ctx, s, by, nil)
 }
 
 // onceFor lets a tick start at most one run: the record is written with the run. The definition is no part
@@ -24,20 +27,20 @@ func onceFor(s assay.Schedule, owed time.Time) *store.Idempotency {
 	return &store.Idempotency{Route: Asker(s.Name), Key: owed.UTC().Format(time.RFC3339), BodyHash: "tick"}
 }
 
-func (t *Ticker) start(ctx context.Context, s assay.Schedule, once *store.Idempotency) (assay.Run, error) {
+func (t *Ticker) start(ctx context.Context, s assay.Schedule, by string, once *store.Idempotency) (assay.Run, error) {
 	p, err := t.store.Projects().Get(ctx, s.Project)
 	if err != nil {
 		return assay.Run{}, err
 	}
 	if def := s.Def.Suite; def != nil {
-		run, _, err := t.engine.StartSuite(ctx, p, def.Name, engine.SuiteRequest{Params: def.Params, By: Asker(s.Name), Schedule: s.Name}, once)
+		run, _, err := t.engine.StartSuite(ctx, p, def.Name, engine.SuiteRequest{Params: def.Params, By: by, Schedule: s.Name}, once)
 		return run, err
 	}
 	q, err := gradeOf(s.Def)
 	if err != nil {
 		return assay.Run{}, err
 	}
-	q.By = Asker(s.Name)
+	q.By, q.Schedule = by, s.Name
 	if q.Since, err = t.since(ctx, p, s, q.Since); err != nil {
 		return assay.Run{}, err
 	}
@@ -73,7 +76,7 @@ func (t *Ticker) last(ctx context.Context, p assay.Project, s assay.Schedule) (r
 			return run, false, err
 		}
 		for _, run := range runs {
-			if run.By != Asker(s.Name) || run.RetryOf != 0 || run.Spec.Frame.Since == nil {
+			if !startedBy(run, s.Name) || run.RetryOf != 0 || run.Spec.Frame.Since == nil {
 				continue
 			}
 			if run.State.Terminal() && run.State != assay.RunCompleted && run.Sampled == 0 {
@@ -83,4 +86,9 @@ func (t *Ticker) last(ctx context.Context, p assay.Project, s assay.Schedule) (r
 		}
 	}
 	return run, false, nil
+}
+
+// startedBy says whether a grade run is a schedule's. Older rows name it only as who asked.
+func startedBy(run assay.Run, schedule string) bool {
+	return run.Spec.Schedule == schedule || run.Spec.Schedule == "" && run.By == Asker(schedule)
 }

@@ -30,6 +30,7 @@ func (e *Engine) Grade(ctx context.Context, p assay.Project, q GradeRequest, ide
 	if err != nil {
 		return run, false, err
 	}
+	n.Spec.Schedule = q.Schedule
 	run, replayed, err = e.accept(ctx, n, idem)
 	holder := holderOf(err)
 	if n.Kind != assay.RunSingle || holder == 0 {
@@ -39,7 +40,7 @@ func (e *Engine) Grade(ctx context.Context, p assay.Project, q GradeRequest, ide
 	if err != nil || run.State != assay.RunPaused {
 		return run, false, err
 	}
-	if _, err := e.cancel(ctx, holder, store.AskCancel, ReplacedSentence); err != nil {
+	if _, err := e.cancel(ctx, holder, store.AskCancel, "", ReplacedSentence); err != nil {
 		return run, false, err
 	}
 	return e.accept(ctx, n, idem)
@@ -74,7 +75,7 @@ func (e *Engine) Retry(ctx context.Context, id assay.RunID, q RetryRequest, idem
 	if q.Budget != nil {
 		n.Budget = q.Budget
 	}
-	n.Spec.Unpriced = n.Spec.Unpriced || q.Unpriced
+	n.Spec.Unpriced, n.Spec.Schedule = n.Spec.Unpriced || q.Unpriced, "" // a person retries
 	return e.accept(ctx, n, idem)
 }
 
@@ -125,16 +126,21 @@ func holderOf(err error) assay.RunID {
 // Cancel asks a run to stop: no new call starts later than 1 s after it returns; calls in flight
 // finish and are kept, or are cut with now. A terminal run is returned unchanged.
 func (e *Engine) Cancel(ctx context.Context, id assay.RunID, now bool) (assay.Run, error) {
+	return e.CancelBy(ctx, id, "", now)
+}
+
+// CancelBy is Cancel with who asks, which the first one of a run keeps.
+func (e *Engine) CancelBy(ctx context.Context, id assay.RunID, by string, now bool) (assay.Run, error) {
 	ask := store.AskCancel
 	if now {
 		ask = store.AskCancelNow
 	}
-	return e.cancel(ctx, id, ask, "")
+	return e.cancel(ctx, id, ask, by, "")
 }
 
 // cancel takes sentence for a run that nobody drives; an empty one is its kind's.
-func (e *Engine) cancel(ctx context.Context, id assay.RunID, ask store.Ask, sentence string) (assay.Run, error) {
-	run, err := e.store.Runs().Ask(ctx, id, ask, e.now())
+func (e *Engine) cancel(ctx context.Context, id assay.RunID, ask store.Ask, by, sentence string) (assay.Run, error) {
+	run, err := e.store.Runs().Ask(ctx, id, ask, by, e.now())
 	if err != nil {
 		return run, err
 	}
@@ -236,7 +242,7 @@ func (e *Engine) ask(ctx context.Context, id assay.RunID, ask store.Ask, what st
 	if err != nil {
 		return run, err
 	}
-	run, err = e.store.Runs().Ask(ctx, id, ask, e.now())
+	run, err = e.store.Runs().Ask(ctx, id, ask, "", e.now())
 	if err != nil {
 		return run, err
 	}

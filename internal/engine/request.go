@@ -28,6 +28,7 @@ type GradeRequest struct {
 	Budget      *assay.USD `json:"budget_usd,omitempty" doc:"hard budget in US dollars: the run pauses before a call could cross it"`
 	Unpriced    bool       `json:"allow_unpriced,omitempty" doc:"under a budget: calls whose price is not known leave all the same, uncounted"`
 	By          string     `json:"by,omitempty" doc:"who asks"`
+	Schedule    string     `json:"-"` // that asks, or for which a person does
 }
 
 // RetryRequest is what a door asks for to retry a run. It is the JSON body of POST /api/v1/runs/{run}/retry.

@@ -22,7 +22,7 @@ type SuiteResolver interface {
 type SuiteRequest struct {
 	Params   map[string]json.RawMessage `json:"params,omitempty" doc:"values of the suite's parameters by name; the others take their defaults"`
 	By       string                     `json:"by,omitempty" doc:"who asks"`
-	Schedule string                     `json:"-"` // that asks; its parameters say so
+	Schedule string                     `json:"-"` // that asks, or for which By does; its parameters say so
 }
 
 // StartSuite accepts a run of a defined suite. Of one suite one run is active at a time: another one is

@@ -116,7 +116,7 @@ func TestCancelBeatsCompletion(t *testing.T) {
 		w.judge.script(func(context.Context, judge.Question, int) judge.Reply {
 			<-got
 			once.Do(func() {
-				if _, err := s.Runs().Ask(context.Background(), id, store.AskCancel, utcNow()); err != nil {
+				if _, err := s.Runs().Ask(context.Background(), id, store.AskCancel, "", utcNow()); err != nil {
 					t.Error(err)
 				}
 			})

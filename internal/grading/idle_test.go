@@ -98,7 +98,7 @@ func TestALoopThatWaitsRests(t *testing.T) {
 			id := s.grade(engine.GradeRequest{PerStratum: ptr(5000), Concurrency: ptr(5000)}).ID
 			s.commit.Store(ptr(func(nth int64) {
 				if nth == 2 {
-					if _, err := s.f.Store.Runs().Ask(context.Background(), id, store.AskCancel, utcNow()); err != nil {
+					if _, err := s.f.Store.Runs().Ask(context.Background(), id, store.AskCancel, "", utcNow()); err != nil {
 						s.t.Error(err)
 					}
 					close(asked)

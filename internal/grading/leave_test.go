@@ -17,15 +17,15 @@ func TestNothingLeavesWithTheCommitThatTells(t *testing.T) {
 	onEach(t, func(t *testing.T, s store.Store) {
 		for name, ask := range map[string]func(assay.RunID) error{
 			"cancel": func(id assay.RunID) error {
-				_, err := s.Runs().Ask(context.Background(), id, store.AskCancel, utcNow())
+				_, err := s.Runs().Ask(context.Background(), id, store.AskCancel, "", utcNow())
 				return err
 			},
 			"pause": func(id assay.RunID) error {
-				_, err := s.Runs().Ask(context.Background(), id, store.AskPause, utcNow())
+				_, err := s.Runs().Ask(context.Background(), id, store.AskPause, "", utcNow())
 				return err
 			},
 			"end": func(id assay.RunID) error {
-				_, err := s.Runs().Ask(context.Background(), id, store.AskEnd, utcNow())
+				_, err := s.Runs().Ask(context.Background(), id, store.AskEnd, "", utcNow())
 				return err
 			},
 			"slower": func(id assay.RunID) error { _, err := s.Runs().SetConcurrency(context.Background(), id, 1); return err },

@@ -77,8 +77,8 @@ func (s suites) Next(def assay.ScheduleDef, after time.Time) (*time.Time, error)
 	return &next, nil
 }
 
-func (s suites) RunNow(ctx context.Context, sched assay.Schedule) (assay.Run, error) {
-	return s.n.newTicker().RunNow(ctx, sched)
+func (s suites) RunNow(ctx context.Context, sched assay.Schedule, by string) (assay.Run, error) {
+	return s.n.newTicker().RunNow(ctx, sched, by)
 }
 
 func (s suites) LogDir(run assay.RunID) string { return harness.LogDir(s.n.folder(), run) }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/assay"
@@ -90,6 +91,14 @@ func (c Change) Wakes(run assay.Run) *time.Time {
 	return c.WakeAt
 }
 
+// Says is what c says of run: of a cancel also who asked for it.
+func (c Change) Says(run assay.Run) string {
+	if rest, ok := strings.CutPrefix(c.Sentence, "cancelled"); ok && c.To == assay.RunCancelled && run.CancelRequestedBy != "" {
+		return "cancelled by " + run.CancelRequestedBy + rest
+	}
+	return c.Sentence
+}
+
 // Refuse is the error of a run whose state does not allow something.
 func Refuse(run assay.Run, why string) error {
 	return assay.Errorf(assay.CodeRefused, "run %s is %s: %s", run.ID, run.State, why).
@@ -122,8 +131,9 @@ type Runs interface {
 	Get(ctx context.Context, id assay.RunID) (assay.Run, error)
 	// List pages from the newest. Zero fields of q select all.
 	List(ctx context.Context, q RunQuery, p Page) (runs []assay.Run, next string, err error)
-	// Ask stores a request. On a terminal run it changes nothing and returns the run as it is.
-	Ask(ctx context.Context, id assay.RunID, ask Ask, now time.Time) (assay.Run, error)
+	// Ask stores a request; of a cancel also by whom, where it is the first. On a terminal run it changes
+	// nothing and returns the run as it is.
+	Ask(ctx context.Context, id assay.RunID, ask Ask, by string, now time.Time) (assay.Run, error)
 	// SetConcurrency changes the limit of a run that is not terminal.
 	SetConcurrency(ctx context.Context, id assay.RunID, n int) (assay.Run, error)
 	// SetBudget changes the budget of a run that is not terminal; nil removes it.

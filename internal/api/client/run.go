@@ -103,7 +103,12 @@ func (c *Client) EachVerdict(ctx context.Context, id assay.RunID, judge int, f f
 
 // Cancel asks a run to stop; with now calls in flight are cut. A terminal run comes back unchanged.
 func (c *Client) Cancel(ctx context.Context, id assay.RunID, now bool) (r api.RunView, err error) {
-	return r, c.do(ctx, call{method: http.MethodPost, path: run(id, "cancel"), body: api.CancelRequest{Now: now}}, &r)
+	return c.CancelBy(ctx, id, "", now)
+}
+
+// CancelBy is Cancel with who asks.
+func (c *Client) CancelBy(ctx context.Context, id assay.RunID, by string, now bool) (r api.RunView, err error) {
+	return r, c.do(ctx, call{method: http.MethodPost, path: run(id, "cancel"), body: api.CancelRequest{Now: now, By: by}}, &r)
 }
 
 // Pause asks a run to pause once nothing is in flight.

@@ -35,8 +35,8 @@ func (c *Client) ResumeSchedule(ctx context.Context, name, schedule string) (v a
 }
 
 // RunSchedule starts now what a schedule starts.
-func (c *Client) RunSchedule(ctx context.Context, name, schedule string) (r api.RunView, err error) {
-	return r, c.do(ctx, call{method: http.MethodPost, path: project(name, "schedules", schedule, "run")}, &r)
+func (c *Client) RunSchedule(ctx context.Context, name, schedule, by string) (r api.RunView, err error) {
+	return r, c.do(ctx, call{method: http.MethodPost, path: project(name, "schedules", schedule, "run"), body: api.ScheduleRunRequest{By: by}}, &r)
 }
 
 // DeleteSchedule removes a schedule; its runs stay.

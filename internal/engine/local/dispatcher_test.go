@@ -134,7 +134,7 @@ func TestLookOnly(t *testing.T) {
 	if got := get(t, s, run.ID); got.State != assay.RunQueued {
 		t.Errorf("%s", got.State)
 	}
-	if _, err := s.Runs().Ask(t.Context(), run.ID, store.AskCancel, now()); err != nil {
+	if _, err := s.Runs().Ask(t.Context(), run.ID, store.AskCancel, "", now()); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func() bool { return get(t, s, run.ID).State == assay.RunCancelled })

@@ -48,7 +48,7 @@ func TestACancelBeatsTheEndOfAFailingDriver(t *testing.T) {
 	s, run := open(t)
 	failing(t, s, func(ctx context.Context, run assay.Run, nth int64) error {
 		if nth == 1 {
-			if _, err := s.Runs().Ask(ctx, run.ID, store.AskCancel, now()); err != nil {
+			if _, err := s.Runs().Ask(ctx, run.ID, store.AskCancel, "", now()); err != nil {
 				t.Error(err)
 			}
 		}

@@ -16,7 +16,7 @@ const (
 	runColumns = `r.id, r.project_id, p.name, r.kind, r.state, r.phase, r.reason, r.sentence, s.spec, r.by_whom, r.retry_of, r.epoch,
 	r.revision, r.concurrency, r.stalls, r.partial, r.as_of, r.created_at, r.started_at, r.ended_at, r.heartbeat_at, r.progress_at, r.wake_at,
 	r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned, r.left_unsettled, r.left_undated, r.left_empty,
-	r.left_late, r.budget, u.spec`
+	r.left_late, r.budget, u.spec, r.cancel_requested_by`
 	runSelect = "SELECT " + runColumns + " FROM runs r JOIN projects p ON p.id = r.project_id JOIN run_specs s ON s.run_id = r.id LEFT JOIN suite_runs u ON u.run_id = r.id"
 )
 
@@ -25,7 +25,7 @@ func runInto(r *assay.Run) []any {
 		&r.Sentence, asJSON{&r.Spec}, &r.By, intTo(&r.RetryOf), &r.Epoch, &r.Revision, intTo(&r.Concurrency), intTo(&r.Stalls), &r.Partial,
 		asTime{&r.AsOf}, asTime{&r.CreatedAt}, asTimePtr{&r.StartedAt}, asTimePtr{&r.EndedAt}, asTimePtr{&r.HeartbeatAt},
 		asTimePtr{&r.ProgressAt}, asTimePtr{&r.WakeAt}, asTimePtr{&r.CancelRequestedAt}, &r.CancelNow, asTimePtr{&r.PauseRequestedAt},
-		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty, &r.Left.Late, asUSDPtr{&r.Budget}, asSuite{&r.Suite}}
+		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty, &r.Left.Late, asUSDPtr{&r.Budget}, asSuite{&r.Suite}, &r.CancelRequestedBy}
 }
 
 // asSuite reads what was asked of a suite; NULL is a run of none.
@@ -109,13 +109,13 @@ func (r runs) Waiting(ctx context.Context, now time.Time) (list []assay.Run, err
 	return list, err
 }
 
-func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.Time) (run assay.Run, err error) {
+func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, by string, now time.Time) (run assay.Run, err error) {
 	var set, unless string
 	switch ask {
 	case store.AskCancel:
-		set, unless = "cancel_requested_at = $2", "cancel_requested_at IS NOT NULL"
+		set, unless = "cancel_requested_at = $2, cancel_requested_by = $3", "cancel_requested_at IS NOT NULL"
 	case store.AskCancelNow:
-		set, unless = "cancel_requested_at = coalesce(cancel_requested_at, $2), cancel_now = true", "cancel_requested_at IS NOT NULL AND cancel_now"
+		set, unless = "cancel_requested_at = coalesce(cancel_requested_at, $2), cancel_now = true, cancel_requested_by = CASE WHEN cancel_requested_at IS NULL THEN $3 ELSE cancel_requested_by END", "cancel_requested_at IS NOT NULL AND cancel_now"
 	case store.AskPause:
 		set, unless = "pause_requested_at = $2, wake_at = CASE WHEN state = 'paused' THEN NULL ELSE wake_at END", "pause_requested_at IS NOT NULL"
 	case store.AskEnd:
@@ -127,7 +127,11 @@ func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.T
 		if run.State.Terminal() {
 			return false, nil
 		}
-		n, err := t.exec(ctx, "UPDATE runs SET revision = revision + 1, "+set+" WHERE id = $1 AND NOT ("+unless+")", id, now)
+		args := []any{id, now}
+		if ask == store.AskCancel || ask == store.AskCancelNow {
+			args = append(args, by)
+		}
+		n, err := t.exec(ctx, "UPDATE runs SET revision = revision + 1, "+set+" WHERE id = $1 AND NOT ("+unless+")", args...)
 		return n > 0, err
 	})
 }
@@ -187,7 +191,7 @@ func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay
 		_, err := t.exec(ctx, `UPDATE runs SET revision = revision + 1, state = $2, phase = CASE WHEN $3 = '' THEN phase ELSE $3 END,
 			reason = $4, sentence = $5, partial = partial OR $6, wake_at = $7,
 			pause_requested_at = CASE WHEN $8 THEN NULL ELSE pause_requested_at END, ended_at = $9 WHERE id = $1`,
-			id, c.To, c.Phase, c.Reason, c.Sentence, c.Partial, c.Wakes(run), c.ClearPause, ended)
+			id, c.To, c.Phase, c.Reason, c.Says(run), c.Partial, c.Wakes(run), c.ClearPause, ended)
 		return true, err
 	})
 }

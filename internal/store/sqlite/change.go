@@ -25,17 +25,18 @@ func (r runs) edit(ctx context.Context, p priority, id assay.RunID, f func(tx, a
 	return run, err
 }
 
-func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.Time) (assay.Run, error) {
+func (r runs) Ask(ctx context.Context, id assay.RunID, ask store.Ask, by string, now time.Time) (assay.Run, error) {
 	return r.edit(ctx, forAsk, id, func(t tx, run assay.Run) (err error) {
 		if run.State.Terminal() {
 			return nil
 		}
 		switch ask {
 		case store.AskCancel:
-			_, err = t.exec("UPDATE runs SET cancel_requested_at = ?, revision = revision + 1 WHERE id = ? AND cancel_requested_at IS NULL", now, id)
+			_, err = t.exec("UPDATE runs SET cancel_requested_at = ?, cancel_requested_by = ?, revision = revision + 1 WHERE id = ? AND cancel_requested_at IS NULL", now, by, id)
 		case store.AskCancelNow:
-			_, err = t.exec(`UPDATE runs SET cancel_requested_at = coalesce(cancel_requested_at, ?), cancel_now = 1, revision = revision + 1
-				WHERE id = ? AND (cancel_requested_at IS NULL OR NOT cancel_now)`, now, id)
+			_, err = t.exec(`UPDATE runs SET cancel_requested_by = iif(cancel_requested_at IS NULL, ?, cancel_requested_by),
+				cancel_requested_at = coalesce(cancel_requested_at, ?), cancel_now = 1, revision = revision + 1
+				WHERE id = ? AND (cancel_requested_at IS NULL OR NOT cancel_now)`, by, now, id)
 		case store.AskPause:
 			_, err = t.exec("UPDATE runs SET pause_requested_at = ?, wake_at = CASE WHEN state = 'paused' THEN NULL ELSE wake_at END, revision = revision + 1 WHERE id = ? AND pause_requested_at IS NULL", now, id)
 		case store.AskEnd:
@@ -87,7 +88,7 @@ func (r runs) Change(ctx context.Context, id assay.RunID, c store.Change) (assay
 		_, err := t.exec(`UPDATE runs SET state = ?, phase = CASE WHEN ? = '' THEN phase ELSE ? END, reason = ?, sentence = ?,
 			partial = partial OR ?, wake_at = ?, pause_requested_at = CASE WHEN ? THEN NULL ELSE pause_requested_at END,
 			ended_at = ?, revision = revision + 1 WHERE id = ?`,
-			c.To, c.Phase, c.Phase, c.Reason, c.Sentence, c.Partial, c.Wakes(run), c.ClearPause, ended, id)
+			c.To, c.Phase, c.Phase, c.Reason, c.Says(run), c.Partial, c.Wakes(run), c.ClearPause, ended, id)
 		return err
 	})
 }

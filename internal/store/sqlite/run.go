@@ -16,7 +16,7 @@ const (
 	runSelect = `SELECT r.id, r.project_id, p.name, r.kind, r.state, r.phase, r.reason, r.sentence, q.spec, r.by_whom, r.retry_of,
 	r.epoch, r.revision, r.concurrency, r.stalls, r.partial, r.as_of, r.created_at, r.started_at, r.ended_at, r.heartbeat_at,
 	r.progress_at, r.wake_at, r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned,
-	r.left_unsettled, r.left_undated, r.left_empty, r.left_late, r.budget, u.spec
+	r.left_unsettled, r.left_undated, r.left_empty, r.left_late, r.budget, u.spec, r.cancel_requested_by
 	FROM runs r CROSS JOIN run_specs q ON q.run_id = r.id CROSS JOIN projects p ON p.id = r.project_id
 	LEFT JOIN suite_runs u ON u.run_id = r.id WHERE `
 	isActive = "r.state IN ('queued', 'running', 'paused')" // as the index runs_active has it
@@ -31,7 +31,7 @@ func scanRun(r row) (assay.Run, error) {
 		EndedAt: r.timePtr(19), HeartbeatAt: r.timePtr(20), ProgressAt: r.timePtr(21), WakeAt: r.timePtr(22),
 		CancelRequestedAt: r.timePtr(23), CancelNow: r.bool(24), PauseRequestedAt: r.timePtr(25), EndRequestedAt: r.timePtr(26),
 		Sampled: r.int(27), Planned: r.int(28), Left: assay.Excluded{Unsettled: r.int(29), Undated: r.int(30), Empty: r.int(31), Late: r.int(32)},
-		Budget: (*assay.USD)(r.intPtr(33)),
+		Budget: (*assay.USD)(r.intPtr(33)), CancelRequestedBy: r.text(35),
 	}
 	if err := json.Unmarshal(r.json(8), &run.Spec); err != nil {
 		return run, assay.Errorf(assay.CodeInternal, "read the spec of run %s: %w", run.ID, err)

@@ -37,7 +37,7 @@ func testChange(w *world) {
 	equal(w, "paused", paused, want)
 	equal(w, "paused, read again", w.get(run.ID), want)
 
-	asked, err := w.Runs().Ask(w.ctx, run.ID, store.AskPause, at(10))
+	asked, err := w.Runs().Ask(w.ctx, run.ID, store.AskPause, "", at(10))
 	w.ok(err)
 	if asked.PauseRequestedAt == nil {
 		w.Fatal("a pause request is not stored")
@@ -82,7 +82,7 @@ func testTerminal(w *world) {
 			w.code(err, assay.CodeRefused)
 		}
 		for _, ask := range []store.Ask{store.AskCancel, store.AskCancelNow, store.AskPause, store.AskEnd} {
-			got, err := w.Runs().Ask(w.ctx, run.ID, ask, at(99))
+			got, err := w.Runs().Ask(w.ctx, run.ID, ask, "", at(99))
 			w.ok(err)
 			equal(w, "a terminal run asked for something", got, ended)
 		}
@@ -100,7 +100,7 @@ func testCancelBeats(w *world) {
 			run := w.create(w.newRun())
 			w.takeUp(run.ID, 0, false)
 			w.change(run.ID, store.Change{From: active, To: from, Reason: assay.ReasonAsked, Sentence: "s"})
-			_, err := w.Runs().Ask(w.ctx, run.ID, ask, at(5))
+			_, err := w.Runs().Ask(w.ctx, run.ID, ask, "", at(5))
 			w.ok(err)
 			for _, to := range []assay.RunState{assay.RunPaused, assay.RunCompleted, assay.RunFailed, assay.RunStateLost} {
 				_, err := w.Runs().Change(w.ctx, run.ID, store.Change{From: active, To: to, Now: at(6)})
@@ -115,7 +115,7 @@ func testAsks(w *world) {
 	run := w.create(w.newRun())
 	ask := func(a store.Ask, sec int) assay.Run {
 		w.Helper()
-		got, err := w.Runs().Ask(w.ctx, run.ID, a, at(sec))
+		got, err := w.Runs().Ask(w.ctx, run.ID, a, "", at(sec))
 		w.ok(err)
 		equal(w, "stored", w.get(run.ID), got)
 		return got
@@ -125,12 +125,12 @@ func testAsks(w *world) {
 	wakes := w.create(w.newRun())
 	w.takeUp(wakes.ID, 0, false)
 	w.change(wakes.ID, store.Change{From: active, To: assay.RunPaused, Reason: assay.ReasonRateLimited, Sentence: "s", WakeAt: ptr(at(9))})
-	held, err := w.Runs().Ask(w.ctx, wakes.ID, store.AskPause, at(1))
+	held, err := w.Runs().Ask(w.ctx, wakes.ID, store.AskPause, "", at(1))
 	w.ok(err)
 	equal(w, "pause of a run that would wake", []any{held.State, held.WakeAt == nil}, []any{assay.RunPaused, true})
 	asked := w.create(w.newRun())
 	w.takeUp(asked.ID, 0, false)
-	_, err = w.Runs().Ask(w.ctx, asked.ID, store.AskPause, at(1))
+	_, err = w.Runs().Ask(w.ctx, asked.ID, store.AskPause, "", at(1))
 	w.ok(err)
 	held = w.change(asked.ID, store.Change{From: active, To: assay.RunPaused, Reason: assay.ReasonRateLimited, Sentence: "s", WakeAt: ptr(at(9))})
 	equal(w, "a run that paused by itself right after a pause was asked for", []any{held.State, held.WakeAt == nil}, []any{assay.RunPaused, true})
@@ -142,8 +142,28 @@ func testAsks(w *world) {
 	got = ask(store.AskCancelNow, 7)
 	equal(w, "cancel now", []any{got.CancelRequestedAt, got.CancelNow}, []any{ptr(at(5)), true})
 	equal(w, "a cancel takes no now back", ask(store.AskCancel, 8), got)
-	_, err = w.Runs().Ask(w.ctx, 1<<40, store.AskCancel, at(1))
+	testCancelledBy(w)
+	_, err = w.Runs().Ask(w.ctx, 1<<40, store.AskCancel, "", at(1))
 	w.code(err, assay.CodeNotFound)
+}
+
+// Of a cancel the first who asked is kept, and the sentence of its end names them.
+func testCancelledBy(w *world) {
+	for _, c := range []struct {
+		first, second store.Ask
+		by, want      string
+	}{{store.AskCancel, store.AskCancelNow, "ann", "cancelled by ann: s"}, {store.AskCancelNow, store.AskCancel, "ann", "cancelled by ann: s"},
+		{store.AskCancel, store.AskCancelNow, "", "cancelled: s"}} {
+		run := w.create(w.newRun())
+		for i, ask := range []store.Ask{c.first, c.second} {
+			by := []string{c.by, "bob"}[i]
+			got, err := w.Runs().Ask(w.ctx, run.ID, ask, by, at(i))
+			w.ok(err)
+			equal(w, "who cancelled", got.CancelRequestedBy, c.by)
+		}
+		got := w.change(run.ID, store.Change{From: active, To: assay.RunCancelled, Reason: assay.ReasonAsked, Sentence: "cancelled: s", Now: at(9)})
+		equal(w, "sentence", got.Sentence, c.want)
+	}
 }
 
 func testConcurrency(w *world) {
@@ -231,7 +251,7 @@ func testRevision(w *world) {
 	_, err = w.Runs().SetConcurrency(w.ctx, run.ID, 2)
 	w.ok(err)
 	grown("setting the concurrency")
-	_, err = w.Runs().Ask(w.ctx, run.ID, store.AskPause, at(5))
+	_, err = w.Runs().Ask(w.ctx, run.ID, store.AskPause, "", at(5))
 	w.ok(err)
 	grown("an ask")
 	w.change(run.ID, store.Change{From: active, To: assay.RunQueued, Reason: assay.ReasonStopped, Sentence: "s"})
@@ -291,7 +311,7 @@ func testBeat(w *world) {
 	equal(w, "heartbeat", []any{got.HeartbeatAt, got.ProgressAt}, []any{ptr(at(30)), got.ProgressAt})
 	equal(w, "control", control, assay.RunControl{Concurrency: 4, Revision: got.Revision})
 	for _, ask := range []store.Ask{store.AskPause, store.AskEnd, store.AskCancelNow} {
-		_, err := w.Runs().Ask(w.ctx, run.ID, ask, at(31))
+		_, err := w.Runs().Ask(w.ctx, run.ID, ask, "", at(31))
 		w.ok(err)
 	}
 	control, err = w.Runs().Control(w.ctx, f)
@@ -319,7 +339,7 @@ func testWaiting(w *world) {
 	}
 	ask := func(a store.Ask) func(assay.RunID) {
 		return func(id assay.RunID) {
-			_, err := w.Runs().Ask(w.ctx, id, a, at(1))
+			_, err := w.Runs().Ask(w.ctx, id, a, "", at(1))
 			w.ok(err)
 		}
 	}

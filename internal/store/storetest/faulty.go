@@ -149,8 +149,8 @@ func (r faultyRuns) Get(ctx context.Context, id assay.RunID) (assay.Run, error) 
 	return call(r.f, "Runs.Get", func() (assay.Run, error) { return r.Runs.Get(ctx, id) })
 }
 
-func (r faultyRuns) Ask(ctx context.Context, id assay.RunID, ask store.Ask, now time.Time) (assay.Run, error) {
-	return call(r.f, "Runs.Ask", func() (assay.Run, error) { return r.Runs.Ask(ctx, id, ask, now) })
+func (r faultyRuns) Ask(ctx context.Context, id assay.RunID, ask store.Ask, by string, now time.Time) (assay.Run, error) {
+	return call(r.f, "Runs.Ask", func() (assay.Run, error) { return r.Runs.Ask(ctx, id, ask, by, now) })
 }
 
 func (r faultyRuns) SetBudget(ctx context.Context, id assay.RunID, budget *assay.USD) (assay.Run, error) {

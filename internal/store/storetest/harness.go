@@ -83,7 +83,7 @@ func testFacts(w *world) {
 	}
 	equal(w, "heartbeat, progress and stalls", []any{run.HeartbeatAt, run.ProgressAt, run.Stalls}, []any{ptr(at(6)), (*time.Time)(nil), 1})
 
-	_, err = w.Runs().Ask(w.ctx, f.Run, store.AskCancelNow, at(7))
+	_, err = w.Runs().Ask(w.ctx, f.Run, store.AskCancelNow, "", at(7))
 	w.ok(err)
 	control, err = w.Harnesses().Put(w.ctx, next, assay.SuiteFacts{Attempt: 1}, true, at(8))
 	w.ok(err)

@@ -159,7 +159,7 @@ func testAskDuringImport(w *world) {
 	}
 	<-writing
 	begun := time.Now()
-	asked, err := w.Runs().Ask(w.ctx, run.ID, store.AskCancel, at(5))
+	asked, err := w.Runs().Ask(w.ctx, run.ID, store.AskCancel, "", at(5))
 	took := time.Since(begun)
 	stop()
 	importers.Wait()
