@@ -10,6 +10,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -38,12 +40,12 @@ func Load(source []byte, form Form) (*yaml.Node, error) {
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, empty
 	} else if err != nil {
-		return nil, notYAML(err)
+		return nil, notYAML(err, source)
 	}
 	if err := dec.Decode(&next); err == nil {
 		return nil, assay.Errorf(assay.CodeInvalid, "the file holds more than one document").WithHint("%s", form.Files)
 	} else if !errors.Is(err, io.EOF) {
-		return nil, notYAML(err)
+		return nil, notYAML(err, source)
 	}
 	if len(doc.Content) != 1 {
 		return nil, empty
@@ -51,9 +53,25 @@ func Load(source []byte, form Form) (*yaml.Node, error) {
 	return doc.Content[0], plain(doc.Content[0], 0)
 }
 
-func notYAML(err error) error {
-	return assay.Errorf(assay.CodeInvalid, "%s", strings.TrimPrefix(err.Error(), "yaml: ")).
-		WithHint("the file must be valid YAML; texts that hold a colon need quotes or a block (|)")
+var yamlLine = regexp.MustCompile(`^line (\d+): `)
+
+// notYAML makes an error of the YAML reader one of ours: it counts lines from 0 where it tells of the
+// grammar, from 1 where it tells of characters, and leaves the first out.
+func notYAML(err error, source []byte) error {
+	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 0
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		text = text[len(m[0]):]
+		line, _ = strconv.Atoi(m[1])
+	}
+	if strings.HasPrefix(text, "did not find expected ") && !strings.Contains(text, "whitespace") {
+		line++
+	}
+	hint := "texts that hold a colon need quotes or a block (|)"
+	if strings.Contains(text, "found character that cannot start any token") || strings.Contains(text, "tab character") {
+		hint = "indent with spaces, not tabs, and quote a text that begins with @, ` or %"
+	}
+	last := 1 + bytes.Count(bytes.TrimRight(source, "\r\n"), []byte("\n")) // where something is missing, the end is
+	return AtLine(max(1, min(line, last)), assay.Errorf(assay.CodeInvalid, "%s", text).WithHint("the file must be valid YAML; %s", hint))
 }
 
 const maxDepth = 50

@@ -35,7 +35,7 @@ func Mapping(n *yaml.Node, what string, f Fields, elsewhere map[string]string) e
 // Named reads a mapping whose members are named by its author, in the order of the file.
 func Named(n *yaml.Node, what string, f func(name string, key, value *yaml.Node) error) error {
 	return members(n, what, func(key, value *yaml.Node) error {
-		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" || key.Value == "" {
+		if key.Kind != yaml.ScalarNode || key.Value == "" {
 			return At(key, "a name in %s must be a text", what).WithHint("write `name:` lines, indented under it")
 		}
 		return f(key.Value, key, value)
@@ -49,6 +49,9 @@ func members(n *yaml.Node, what string, f func(key, value *yaml.Node) error) err
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
+		if key.Tag == "!!merge" {
+			return At(key, "merge keys (<<) are not supported").WithHint("write the members out")
+		}
 		if seen[key.Value] && key.Kind == yaml.ScalarNode {
 			return At(key, "field %.60q of %s is given twice", key.Value, what).WithHint("drop one of them")
 		}

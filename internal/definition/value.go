@@ -17,6 +17,9 @@ func Text(to *string, name string) func(*yaml.Node) error {
 		if n.Kind != yaml.ScalarNode {
 			return At(n, "%s must be a text, not %s", name, Kind(n)).WithHint("quote it, or write it as a block (|)")
 		}
+		if n.Tag == "!!null" { // in a list: a member of a mapping would not be there
+			return At(n, "%s is empty", name).WithHint("drop it, or write it in quotes")
+		}
 		if strings.ContainsRune(n.Value, 0) {
 			return At(n, "%s holds a NUL", name).WithHint("remove it")
 		}
@@ -35,12 +38,19 @@ func Bool(to *bool, name string) func(*yaml.Node) error {
 	}
 }
 
+// decimal says whether a number is written as everybody reads it: YAML 1.1 takes 010 for 8, and 1_000 for
+// a number, where YAML 1.2 has ten and a text.
+func decimal(s string) bool {
+	digits := strings.TrimLeft(s, "+-")
+	return !strings.Contains(s, "_") && !(len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9')
+}
+
 // Number takes a finite number.
 func Number(to **float64, name string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		var f float64
-		if n.Kind != yaml.ScalarNode || n.Tag != "!!int" && n.Tag != "!!float" || n.Decode(&f) != nil || f != f || f-f != 0 {
-			return At(n, "%s must be a finite number", name).WithHint("without quotes")
+		if n.Kind != yaml.ScalarNode || n.Tag != "!!int" && n.Tag != "!!float" || n.Decode(&f) != nil || f != f || f-f != 0 || !decimal(n.Value) {
+			return At(n, "%s must be a finite number", name).WithHint("without quotes, and without zeros in front")
 		}
 		*to = &f
 		return nil
@@ -51,8 +61,8 @@ func Number(to **float64, name string) func(*yaml.Node) error {
 func Int(to **int64, name string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		var i int64
-		if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&i) != nil {
-			return At(n, "%s must be a whole number", name).WithHint("without quotes")
+		if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&i) != nil || !decimal(n.Value) {
+			return At(n, "%s must be a whole number", name).WithHint("without quotes, and without zeros in front")
 		}
 		*to = &i
 		return nil

@@ -11,6 +11,7 @@ package define
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -71,11 +72,23 @@ type reader struct {
 	scheduleList []assay.Schedule
 }
 
-func (f *reader) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
+// absolute is a path of the file as it will be used.
+func (f *reader) absolute(n *yaml.Node, name, path string) (string, error) {
+	if err := noTilde(n, name, path); err != nil {
+		return "", err
 	}
-	return filepath.Join(f.folder, path)
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	return filepath.Join(f.folder, path), nil
+}
+
+// noTilde refuses what only a shell would take for somebody's home.
+func noTilde(n *yaml.Node, name, path string) error {
+	if path == "~" || strings.HasPrefix(path, "~") && strings.Contains(path, "/") {
+		return definition.At(n, "~ at the beginning of %s means nothing without a shell", name).WithHint("write the whole path, or one that begins in the folder of this file; ./~ is a file of that name")
+	}
+	return nil
 }
 
 // sectionKey is the key of a section of the file.

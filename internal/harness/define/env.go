@@ -93,7 +93,9 @@ func pass(to *assay.SuiteEnv, v *variables, n *yaml.Node) error {
 	p := places{}
 	place := n
 	if n.Kind == yaml.ScalarNode {
-		one.Name = n.Value
+		if err := definition.Text(&one.Name, "an entry of pass")(n); err != nil {
+			return err
+		}
 	} else {
 		err := definition.Mapping(n, "an entry of pass", p.of(definition.Fields{
 			"name":     definition.Text(&one.Name, "name"),
@@ -142,7 +144,7 @@ func (f *reader) secret(name string, n *yaml.Node) (assay.SecretEnv, error) {
 	case s.Env != "" && !definition.VariableName(s.Env):
 		return s, definition.At(p["env"], "env of the secret %.60q does not hold the name of a variable", name).WithHint(hint)
 	case s.File != "":
-		s.File = f.absolute(s.File)
+		s.File, err = f.absolute(p["file"], "file", s.File)
 	}
-	return s, nil
+	return s, err
 }

@@ -147,6 +147,9 @@ func results(to *[]assay.ResultFile, n *yaml.Node) error {
 		case filepath.IsAbs(path):
 			return definition.At(p["path"], "the path of a result file must be relative").WithHint("it begins in `dir`")
 		}
+		if err := noTilde(p["path"], "path", path); err != nil {
+			return err
+		}
 		if _, err := filepath.Match(path, ""); err != nil {
 			return definition.At(p["path"], "path %.60q cannot be matched: %w", path, err).WithHint("it may hold * and ?; put a backslash before a [ that is meant")
 		}

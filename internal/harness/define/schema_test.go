@@ -23,29 +23,31 @@ var schema = sync.OnceValues(func() (*jsonschema.Schema, error) { return jsonsch
 // schemaTakes holds the schema to the reader: an editor says what Parse says.
 func schemaTakes(t testing.TB, text string, want bool) {
 	t.Helper()
+	if err := schemaRefuses(text); (err == nil) != want {
+		t.Errorf("the schema takes it: %v; Parse: %v\n%s\n%v", !want, want, text, err)
+	}
+}
+
+// schemaRefuses is why the schema refuses a text, through JSON, as editors do: times are texts, whole numbers
+// are numbers.
+func schemaRefuses(text string) error {
 	s, err := schema()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	var v any
 	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		if want {
-			t.Errorf("%v", err)
-		}
-		return
+		return err
 	}
-	// Through JSON, as editors do: times are texts, whole numbers are numbers.
 	raw, err := json.Marshal(v)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	if err := s.Validate(doc); (err == nil) != want {
-		t.Errorf("the schema takes it: %v; Parse: %v\n%s\n%v", !want, want, text, err)
-	}
+	return s.Validate(doc)
 }
 
 func TestTheSchemaTakesWhatParseTakes(t *testing.T) {

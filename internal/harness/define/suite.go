@@ -78,6 +78,9 @@ func (f *reader) suite(key, n *yaml.Node) (assay.SuiteDefinition, error) {
 	if len(d.Command) == 0 || d.Command[0] == "" {
 		return d, definition.At(p.at(key, "command"), "the suite %q has no command", key.Value).WithHint("write `command: [python3, -m, evals]`: the program and its arguments, one entry each")
 	}
+	if err := noTilde(p["command"], "command", d.Command[0]); err != nil {
+		return d, err
+	}
 	if d.Success, err = s.rule(p.at(key, "success"), len(d.Results) > 0); err != nil {
 		return d, err
 	}
@@ -118,8 +121,9 @@ func (f *reader) dir(to *string) func(*yaml.Node) error {
 		if err := definition.Text(&path, "dir")(n); err != nil {
 			return err
 		}
-		*to = f.absolute(path)
-		return nil
+		absolute, err := f.absolute(n, "dir", path)
+		*to = absolute
+		return err
 	}
 }
 
@@ -147,7 +151,11 @@ func orNever(to *assay.Seconds, name string) func(*yaml.Node) error {
 func needs(to *[]string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		return definition.Each(n, "needs", "names of capabilities that the machine must have, for instance [gpu]", func(n *yaml.Node) error {
-			*to = append(*to, n.Value)
+			var name string
+			if err := definition.Text(&name, "an entry of needs")(n); err != nil {
+				return err
+			}
+			*to = append(*to, name)
 			return checkName(n, "capability")
 		})
 	}
