@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -129,23 +130,67 @@ func (j *job) collect(ctx context.Context) (*collected, error) {
 	}
 	done := map[string]bool{}
 	for _, f := range j.def().Results {
-		found := 0
+		found, why := false, "the harness wrote no such file: none is there that is newer than its start"
 		for _, path := range matches(j.def().Dir, f.Path) {
 			info, err := os.Stat(path)
-			if err != nil || info.IsDir() || done[path] || before[path] == (noted{info.ModTime().UnixNano(), info.Size()}) {
+			switch {
+			case err != nil || before[path] == (noted{info.ModTime().UnixNano(), info.Size()}):
+				continue
+			case info.IsDir():
+				why = fmt.Sprintf("%s is a folder, and no such file is there that is newer than the start", filepath.Base(path))
 				continue
 			}
-			found++
+			if found = true; done[path] {
+				continue // two entries mean it
+			}
 			done[path] = true
 			if err := c.file(p, f.Format, path, info); err != nil {
 				return nil, err
 			}
 		}
-		if found == 0 {
-			c.sums = append(c.sums, assay.ResultSum{Path: f.Path, Format: f.Format, Error: "the harness wrote no such file: none is there that is newer than its start"})
+		if !found {
+			c.sums = append(c.sums, assay.ResultSum{Path: f.Path, Format: f.Format, Error: why})
 		}
 	}
+	c.sums = bounded(c.sums)
 	return c, p.flush()
+}
+
+// mostSums bounds what is told of the files of a run: a pattern may mean ten thousand.
+const mostSums = 100
+
+// bounded leaves out files in the middle of a list, those without a fault first, and says what they were.
+func bounded(sums []assay.ResultSum) []assay.ResultSum {
+	over := len(sums) - (mostSums - 1)
+	if over <= 1 {
+		return sums
+	}
+	var kept []assay.ResultSum
+	var rest assay.ResultSum
+	faulty := 0
+	for _, s := range sums {
+		if s.Error != "" {
+			faulty++
+		}
+	}
+	whole, broken := max(0, mostSums-1-faulty), mostSums-1
+	for _, s := range sums {
+		room := &whole
+		if s.Error != "" {
+			room = &broken
+		}
+		if *room > 0 {
+			*room--
+			kept = append(kept, s)
+			continue
+		}
+		rest.Format, rest.Cases = s.Format, rest.Cases+s.Cases
+	}
+	rest.Path = fmt.Sprintf("and %d more files", len(sums)-len(kept))
+	if more := faulty - (mostSums - 1); more > 0 {
+		rest.Error = fmt.Sprintf("something is wrong with %d of them", more)
+	}
+	return append(kept, rest)
 }
 
 // file reads one file. An error is the store's: what is wrong with the file stands in its sum.
@@ -176,11 +221,31 @@ func (c *collected) read(p *putter, sum *assay.ResultSum, path, name string, inf
 		return err
 	}
 	defer f.Close()
-	return results.Read(sum.Format, name, f, info.Size(), results.Options{Mask: p.mask}, func(one assay.Case) error {
+	return results.Read(sum.Format, name, steady{f, p}, info.Size(), results.Options{Mask: p.mask}, func(one assay.Case) error {
 		sum.Cases++
 		c.tally.Add(one)
 		return p.put(one)
 	})
+}
+
+// steady is a file whose reading keeps the run's heartbeat, and ends with its driver: a large one takes
+// minutes, and may hold no case.
+type steady struct {
+	io.ReaderAt
+	p *putter
+}
+
+func (s steady) ReadAt(b []byte, at int64) (int, error) {
+	if s.p.err == nil {
+		s.p.err = s.p.ctx.Err()
+	}
+	if s.p.err == nil {
+		s.p.err = s.p.j.beat(s.p.ctx)
+	}
+	if s.p.err != nil {
+		return 0, s.p.err
+	}
+	return s.ReaderAt.ReadAt(b, at)
 }
 
 // putter stores cases in batches.

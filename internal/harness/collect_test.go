@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"assay/internal/assay"
+	"assay/internal/harness/results"
 	"assay/internal/store"
 )
 
@@ -97,7 +99,7 @@ func TestResultsThatAreNone(t *testing.T) {
 		"older, and needed":     {"true", true, assay.RunFailed, assay.ReasonResultsMissing, "newer than its start"},
 		"not there":             {"rm out.xml", false, assay.RunCompleted, assay.ReasonDone, "newer than its start"},
 		"a FIFO":                {"rm out.xml; mkfifo out.xml", false, assay.RunCompleted, assay.ReasonDone, "not a regular file"},
-		"a folder":              {"rm out.xml; mkdir out.xml", false, assay.RunCompleted, assay.ReasonDone, "newer than its start"},
+		"a folder":              {"rm out.xml; mkdir out.xml", false, assay.RunCompleted, assay.ReasonDone, "out.xml is a folder"},
 		"written, and read too": {"cp source out.xml", true, assay.RunCompleted, assay.ReasonDone, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,4 +230,60 @@ func TestSecretsInResults(t *testing.T) {
 			t.Errorf("%+v %+v", list, facts.Results)
 		}
 	})
+}
+
+func TestFewFilesAreTold(t *testing.T) {
+	list := func(whole, faulty int) (sums []assay.ResultSum) {
+		for i := range whole + faulty {
+			s := assay.ResultSum{Path: fmt.Sprint(i), Format: assay.ResultJUnit, Cases: 2}
+			if i >= whole {
+				s.Error = "bad"
+			}
+			sums = append(sums, s)
+		}
+		return sums
+	}
+	for _, c := range []struct {
+		whole, faulty, left int
+		last                assay.ResultSum
+	}{
+		{100, 0, 100, assay.ResultSum{Path: "99", Format: assay.ResultJUnit, Cases: 2}},
+		{10_000, 0, 100, assay.ResultSum{Path: "and 9901 more files", Format: assay.ResultJUnit, Cases: 19802}},
+		{10_000, 50, 100, assay.ResultSum{Path: "and 9951 more files", Format: assay.ResultJUnit, Cases: 19902}},
+		{10, 10_000, 100, assay.ResultSum{Path: "and 9911 more files", Format: assay.ResultJUnit, Cases: 19822, Error: "something is wrong with 9901 of them"}},
+	} {
+		got := bounded(list(c.whole, c.faulty))
+		if len(got) != c.left || got[len(got)-1] != c.last {
+			t.Errorf("%d, %d: %d, %+v", c.whole, c.faulty, len(got), got[len(got)-1])
+		}
+	}
+}
+
+// A file that two entries mean is read once, and none of them misses it.
+func TestAFileThatTwoEntriesMean(t *testing.T) {
+	def := script(`cp source out.xml`)
+	def.Results = append(junit("*.xml"), junit("out.xml")...)
+	w := newWorld(t, def)
+	w.write("source", twoOfThree)
+	run := w.start()
+	w.drive()
+	_, facts := w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)
+	if len(facts.Results) != 1 || facts.Results[0].Error != "" || facts.Results[0].Cases != 3 {
+		t.Errorf("%+v", facts.Results)
+	}
+}
+
+// A reader that sees no case all the same hears that its driver is to stop.
+func TestAReadingEndsWithItsDriver(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	p := &putter{ctx: ctx, j: &job{d: &Driver{o: Options{Now: now}}, stored: now()}}
+	file := steady{strings.NewReader("[" + strings.Repeat(" ", 1<<20) + "]"), p}
+	var b [4]byte
+	if n, err := file.ReadAt(b[:], 0); n != 4 || err != nil {
+		t.Fatal(n, err)
+	}
+	cancel(nil)
+	if err := results.Read(assay.ResultAssay, "r", file, 1<<20, results.Options{}, p.put); err == nil || p.err != context.Canceled {
+		t.Errorf("%v, %v", err, p.err)
+	}
 }
