@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"assay/internal/api"
 	"assay/internal/api/client"
@@ -76,6 +77,9 @@ func (c *suiteRunCmd) params() (map[string]json.RawMessage, error) {
 		}
 		if _, twice := out[name]; twice {
 			return nil, misuse("--param %s is given twice", name)
+		}
+		if !utf8.ValidString(given) { // JSON would change it
+			return nil, misuse("--param %s has a value that is not UTF-8", strings.ToValidUTF8(name, "\uFFFD")).WithHint("hand such bytes over in a file")
 		}
 		text, err := json.Marshal(value)
 		if err != nil {
