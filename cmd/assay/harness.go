@@ -57,9 +57,6 @@ func harnessProgress(v api.RunView) string {
 	if f.LogLines > 0 {
 		parts = append(parts, count(f.LogLines, "line"))
 	}
-	if f.Idle && f.ActiveAt != nil {
-		parts = append(parts, "alive, idle since "+moment(f.ActiveAt, time.UTC))
-	}
 	if v.State == assay.RunQueued {
 		parts = append(parts, because(v))
 	}
@@ -168,11 +165,11 @@ func (a *app) printHarness(v api.RunView) {
 		line("heartbeat", "%s, taken up %s", moment(v.HeartbeatAt, time.UTC), count(v.Epoch, "time"))
 	}
 	if f.ActiveAt != nil {
-		idle := ""
-		if f.Idle && !v.State.Terminal() {
-			idle = " (alive, and idle since then)"
+		silent := ""
+		if v.SilentSince() != nil {
+			silent = " (alive, and silent since then)"
 		}
-		line("activity", "%s%s", moment(f.ActiveAt, time.UTC), idle)
+		line("activity", "%s%s", moment(f.ActiveAt, time.UTC), silent)
 	}
 	if p := f.Progress; p != nil {
 		text := strings.TrimSpace(farText(*p) + " " + p.Text)

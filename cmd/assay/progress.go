@@ -102,6 +102,8 @@ func phase(v api.RunView) string {
 		return "pausing"
 	case v.State == assay.RunRunning && v.EndRequestedAt != nil:
 		return "ending"
+	case v.SilentSince() != nil:
+		return "running, silent since " + moment(v.SilentSince(), time.UTC)
 	case v.State == assay.RunRunning && v.Phase != assay.PhaseNone:
 		return string(v.Phase)
 	}

@@ -85,7 +85,7 @@ func (c *suiteListCmd) Run(a *app) error {
 			run, result, started, took = r.ID.String(), resultCell(*r), moment(r.StartedAt, time.UTC), tookText(r.Run)
 			why = because(api.RunView{RunRow: *r})
 		}
-		t.row(v.Name, v.State, run, result, started, took, short(why, 50), short(v.Def.Description, 60))
+		t.row(v.Name, standing(v), run, result, started, took, short(why, 50), short(v.Def.Description, 60))
 	}
 	if a.JSON {
 		return nil
@@ -94,6 +94,14 @@ func (c *suiteListCmd) Run(a *app) error {
 		a.say("no suite is applied: `assay suite apply FILE` does it, docs/SUITES.md shows how one is written")
 	}
 	return t.end()
+}
+
+// standing is how a suite stands: as its newest run does, or idle where it never ran.
+func standing(v api.SuiteView) string {
+	if v.Newest == nil {
+		return v.State
+	}
+	return phase(api.RunView{RunRow: *v.Newest})
 }
 
 // tookText is how long a run took, or takes so far.
@@ -131,7 +139,7 @@ func (c *suiteShowCmd) Run(a *app) error {
 	if a.JSON {
 		return a.printJSON(v)
 	}
-	a.print("# suite %s, version %s, applied %s\n# state %s\n", v.Name, string(v.Version), moment(&v.UpdatedAt, time.UTC), v.State)
+	a.print("# suite %s, version %s, applied %s\n# state %s\n", v.Name, string(v.Version), moment(&v.UpdatedAt, time.UTC), standing(v))
 	for _, r := range v.Runs {
 		a.print("# %s %s", r.ID.String(), phase(api.RunView{RunRow: r}))
 		if why := because(api.RunView{RunRow: r}); why != "" {

@@ -93,8 +93,8 @@ func (o *Overview) attend() {
 		case r.State == assay.RunPaused && r.WakeAt == nil:
 			o.need(r.Run, "is paused: "+orElse(r.Sentence, "somebody asked for it"), "assay resume "+r.ID.String())
 		case r.Harness != nil && r.State == assay.RunRunning:
-			if r.Harness.Idle && r.Harness.ActiveAt != nil {
-				o.need(r.Run, "is alive and idle since "+r.Harness.ActiveAt.Format(time.DateTime)+" UTC", "assay logs "+r.ID.String()+" --tail 20")
+			if at := r.SilentSince(); at != nil {
+				o.need(r.Run, "is running, silent since "+at.Format(time.DateTime)+" UTC", "assay logs "+r.ID.String()+" --tail 20")
 			}
 		case r.State == assay.RunRunning && idleSince(r) != nil && o.At.Sub(*idleSince(r)) > idleAfter:
 			o.need(r.Run, "is alive and idle since "+idleSince(r).Format(time.DateTime)+" UTC", "assay watch "+r.ID.String())

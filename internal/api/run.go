@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -19,6 +20,15 @@ type RunRow struct {
 	Cases *assay.CaseTally `json:"cases,omitempty" doc:"of suite and external runs: what their result files held, by how it ended"`
 	// Harness is there for suite and external runs.
 	Harness *assay.SuiteFacts `json:"harness,omitempty" doc:"of suite and external runs: what is known of the harness"`
+}
+
+// SilentSince is the last sign of a harness that runs and has been silent for longer than its alarm; nil of
+// every other run. It lives: its process, or its reports, are heard.
+func (r RunRow) SilentSince() *time.Time {
+	if r.State != assay.RunRunning || r.Harness == nil || !r.Harness.Idle {
+		return nil
+	}
+	return r.Harness.ActiveAt
 }
 
 // RunView is a run with what its rows add up to.

@@ -132,8 +132,8 @@ func TestASuiteOnThePage(t *testing.T) {
 	o.Recent = []assay.Run{ended}
 	_, body := get(t, serve(t, o, nil).URL)
 	for _, want := range []string{
-		"suite nightly", "executing", `<progress max="1000" value="150"`, "3 of 20 as its output looks &lt;b&gt;cases&lt;/b&gt; · acc 0.5 · 1,234 lines of output",
-		"alive, idle since 23:30:00 UTC", "on box", "asked for by ann", `href="/api/v1/runs/r8/log/raw"`, `href="/api/v1/runs/r5/log/raw"`, "2026-07-01 23:30 UTC",
+		"suite nightly", `<progress max="1000" value="150"`, "3 of 20 as its output looks &lt;b&gt;cases&lt;/b&gt; · acc 0.5 · 1,234 lines of output",
+		"running, silent since 2026-07-01 23:30:00 UTC", "on box", "asked for by ann", `href="/api/v1/runs/r8/log/raw"`, `href="/api/v1/runs/r5/log/raw"`, "2026-07-01 23:30 UTC",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)

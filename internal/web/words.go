@@ -14,7 +14,7 @@ import (
 // words are what the template calls to put values into words.
 func words() template.FuncMap {
 	return template.FuncMap{
-		"count": count, "when": when, "state": state, "judges": judges, "ended": ended, "counts": counts,
+		"count": count, "when": when, "state": state, "standing": standing, "judges": judges, "ended": ended, "counts": counts,
 		"pace": pace, "harness": harness, "progress": progress, "what": what, "spend": spend, "budget": budget, "month": month, "frame": frame, "coded": coded, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 	}
 }
@@ -50,6 +50,14 @@ func state(r assay.Run) string {
 		return string(r.State) + ", partial"
 	}
 	return string(r.State)
+}
+
+// standing is state, of a harness under way also whether it is silent.
+func standing(v api.RunView) string {
+	if at := v.SilentSince(); at != nil && !v.Cancelling {
+		return "running, silent since " + at.UTC().Format("2006-01-02 15:04:05 MST")
+	}
+	return state(v.Run)
 }
 
 // piece is a stretch of a sentence, code where it stood between backticks.
@@ -116,9 +124,6 @@ func harness(v api.RunView) string {
 	}
 	if h.LogLines > 0 {
 		add("%s lines of output", count(h.LogLines))
-	}
-	if h.Idle && h.ActiveAt != nil {
-		add("alive, idle since %s", h.ActiveAt.UTC().Format("15:04:05 UTC"))
 	}
 	if h.Where != "" {
 		add("on %s", h.Where)
