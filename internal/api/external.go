@@ -93,6 +93,7 @@ func (s *server) report(ctx context.Context, in *externalReportInput) (out Exter
 		return out, assay.Errorf(assay.CodeRefused, "run %s is of the kind %s: only external runs are reported on", run.ID, run.Kind).
 			WithHint("start one with POST /projects/%s/external, or use `assay wrap`", run.Project)
 	}
+	defer s.Engine.Silence().Speaks(run.ID)() // also where its output cannot be stored
 	b := in.Body
 	got, err := s.inbox.take(s.Harnesses, run.ID, b.Log)
 	if err != nil {

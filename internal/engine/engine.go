@@ -34,6 +34,7 @@ type Engine struct {
 	suites  SuiteResolver
 	wake    func()
 	now     func() time.Time
+	silence *Silence
 
 	finishing chan struct{} // one external run at a time has its cases read into the store
 }
@@ -41,5 +42,8 @@ type Engine struct {
 // New makes an Engine. wake tells a dispatcher of this process, if there is one, that there may be
 // work; losing the wake-up costs time, never work. suites is nil where none can be started.
 func New(s store.Store, p Planner, suites SuiteResolver, wake func(), now func() time.Time) *Engine {
-	return &Engine{store: s, planner: p, suites: suites, wake: wake, now: now, finishing: make(chan struct{}, 1)}
+	return &Engine{store: s, planner: p, suites: suites, wake: wake, now: now, silence: NewSilence(), finishing: make(chan struct{}, 1)}
 }
+
+// Silence is what the engine knows of reports, for the dispatcher of this process.
+func (e *Engine) Silence() *Silence { return e.silence }

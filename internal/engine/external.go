@@ -109,7 +109,7 @@ func (e *Engine) external(p assay.Project, q ExternalRequest) (n store.NewRun, e
 	return n, nil
 }
 
-// external finds a run that reports from elsewhere.
+// reporting finds a run that reports from elsewhere.
 func (e *Engine) reporting(ctx context.Context, id assay.RunID) (assay.Run, error) {
 	run, err := e.store.Runs().Get(ctx, id)
 	if err == nil && run.Kind != assay.RunExternal {
@@ -124,6 +124,7 @@ func (e *Engine) reporting(ctx context.Context, id assay.RunID) (assay.Run, erro
 // ended is recorded as late and changes nothing else. The run that comes back says whether a cancel was
 // asked for: whoever runs the harness then ends it and calls FinishExternal.
 func (e *Engine) Report(ctx context.Context, id assay.RunID, r Report) (assay.Run, error) {
+	defer e.silence.Speaks(id)()
 	if _, err := e.reporting(ctx, id); err != nil {
 		return assay.Run{}, err
 	}
@@ -160,6 +161,7 @@ const casesBatch = 500
 // asked for, else failed. It may be repeated: a run that has ended is returned as it is, and one that was
 // lost before gets the end recorded as a late report.
 func (e *Engine) FinishExternal(ctx context.Context, id assay.RunID, f Finish) (assay.Run, error) {
+	defer e.silence.Speaks(id)() // cases without number take their time
 	if err := f.checkKeys(); err != nil {
 		return assay.Run{}, err
 	}
@@ -279,29 +281,4 @@ func (f Finish) String() string {
 		t.Add(c)
 	}
 	return how + "; " + t.String()
-}
-
-// EndSilent makes an external run lost that reported nothing for its stale time, or cancelled where that
-// was asked for. since is the earliest time from which silence counts: nobody could hear a report while no
-// process owned the database. It says whether the run has ended.
-func EndSilent(ctx context.Context, s store.Store, run assay.Run, since time.Time, now func() time.Time) (bool, error) {
-	heard := run.CreatedAt
-	if run.HeartbeatAt != nil {
-		heard = *run.HeartbeatAt
-	}
-	from, stale := heard, run.Suite.Stale.Duration()
-	if from.Before(since) {
-		from = since
-	}
-	at := now()
-	if at.Sub(from) <= stale {
-		return false, nil
-	}
-	event, c := EventLost, store.Change{Epoch: &run.Epoch, Reason: assay.ReasonSilent, Now: at,
-		Sentence: fmt.Sprintf("no report since %s, for longer than %v: what became of the harness is not known", heard.UTC().Format(time.RFC3339), stale)}
-	if run.CancelRequestedAt != nil {
-		event, c.Reason, c.Sentence = EventCancel, assay.ReasonAsked, "cancelled: "+c.Sentence
-	}
-	_, err := Move(ctx, s.Runs(), run.ID, event, c)
-	return err == nil, err
 }

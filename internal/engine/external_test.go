@@ -98,19 +98,6 @@ func TestASilentRunIsLostAndStaysLost(t *testing.T) {
 	}
 }
 
-// While nobody owned the database no report could be heard: silence counts from when somebody could.
-func TestSilenceCountsWhileSomebodyHears(t *testing.T) {
-	w := newWorld(t)
-	run := w.external(t, engine.ExternalRequest{Name: "ci", Stale: assay.Seconds(time.Second)})
-	later := now().Add(time.Hour)
-	if ended, err := engine.EndSilent(t.Context(), w.store, run, later.Add(-time.Millisecond), func() time.Time { return later }); ended || err != nil {
-		t.Errorf("%v %v", ended, err)
-	}
-	if ended, err := engine.EndSilent(t.Context(), w.store, run, later.Add(-2*time.Second), func() time.Time { return later }); !ended || err != nil {
-		t.Errorf("%v %v", ended, err)
-	}
-}
-
 func TestHowExternalRunsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		finish engine.Finish

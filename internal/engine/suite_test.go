@@ -221,9 +221,15 @@ func TestACancelBetweenTwoAttempts(t *testing.T) {
 }
 
 // drive runs a dispatcher until the test ends.
-func (w *world) drive(t *testing.T) {
+func (w *world) drive(t *testing.T) { w.dispatch(t, local.Options{Store: w.store}) }
+
+func (w *world) dispatch(t *testing.T, o local.Options) {
 	t.Helper()
-	d := local.New(local.Options{Store: w.store, Now: now, Poll: 5 * time.Millisecond})
+	o.Poll = 5 * time.Millisecond
+	if o.Now == nil {
+		o.Now = now
+	}
+	d := local.New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = d.Run(ctx) }()

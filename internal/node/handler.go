@@ -59,7 +59,7 @@ func (n *Node) build() {
 func (n *Node) newDispatcher(own store.Ownership) *local.Dispatcher {
 	return local.New(local.Options{
 		Store: n.store, Drivers: map[assay.RunKind]engine.Driver{assay.RunGrade: n.grader, assay.RunSingle: n.grader, assay.RunSuite: n.harness},
-		Now: now, Log: n.cfg.Log, Grace: own.Grace(), Look: !n.cfg.Drive,
+		Now: now, Log: n.cfg.Log, Grace: own.Grace(), Look: !n.cfg.Drive, Silence: n.engine.Silence(),
 	})
 }
 

@@ -56,6 +56,8 @@ type Change struct {
 	Sentence string
 	Partial  bool
 	WakeAt   *time.Time // stored unless a person asked for a pause; nil clears
+	// Heartbeat, where given, refuses the change of a run whose heartbeat is another by now.
+	Heartbeat *time.Time
 	// IfAsked refuses a pause that was taken back meanwhile.
 	IfAsked bool
 	// ClearPause drops a pause request: set by resume.
@@ -75,6 +77,8 @@ func (c Change) Allows(run assay.Run) error {
 		return Refuse(run, "it has ended and never changes again")
 	case !slices.Contains(c.From, run.State):
 		return Refuse(run, "it cannot become "+string(c.To)+" from there")
+	case c.Heartbeat != nil && (run.HeartbeatAt == nil || !run.HeartbeatAt.Equal(*c.Heartbeat)):
+		return Refuse(run, "it reported meanwhile")
 	case c.IfAsked && run.PauseRequestedAt == nil:
 		return Refuse(run, "the pause that was asked for was taken back")
 	case run.CancelRequestedAt != nil && (c.To == assay.RunPaused || (c.To.Terminal() && c.To != assay.RunCancelled)):

@@ -28,6 +28,8 @@ type Options struct {
 	// Look makes a dispatcher that takes nothing up: it only finishes cancels and ends of runs that
 	// nobody drives. Commands that only look run one while they own.
 	Look bool
+	// Silence is the engine's of this process; where it is nil reports are seen in their rows only.
+	Silence *engine.Silence
 	// Poll is how often rows are looked at without a wake-up; 250 ms when 0.
 	Poll time.Duration
 	// ErrorPause keeps a run that could not be driven from being taken up in a tight loop; 1 s when 0.
@@ -36,9 +38,8 @@ type Options struct {
 
 // Dispatcher finds runs and drives them.
 type Dispatcher struct {
-	o     Options
-	poke  chan struct{}
-	began time.Time // before it no report could be heard
+	o    Options
+	poke chan struct{}
 
 	mu    sync.Mutex
 	mine  map[assay.RunID]bool
@@ -53,6 +54,9 @@ func New(o Options) *Dispatcher {
 	}
 	if o.ErrorPause == 0 {
 		o.ErrorPause = time.Second
+	}
+	if o.Silence == nil {
+		o.Silence = engine.NewSilence()
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -72,7 +76,6 @@ func (d *Dispatcher) Wake() {
 // of single runs are stored with them or logged, and tried again.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	defer d.group.Wait()
-	d.began = d.o.Now()
 	for _, driver := range d.o.Drivers {
 		if b, ok := driver.(engine.Beginner); ok {
 			b.Begin()
@@ -100,6 +103,7 @@ func (d *Dispatcher) sweep(ctx context.Context) {
 		return
 	}
 	d.forget(runs)
+	d.o.Silence.Look(runs)
 	for _, run := range runs {
 		if ctx.Err() != nil || d.driving(run.ID) {
 			continue
@@ -114,7 +118,7 @@ func (d *Dispatcher) sweep(ctx context.Context) {
 func (d *Dispatcher) look(ctx context.Context, run assay.Run) error {
 	switch {
 	case run.Kind == assay.RunExternal:
-		_, err := engine.EndSilent(ctx, d.o.Store, run, d.began, d.o.Now)
+		_, err := engine.EndSilent(ctx, d.o.Store, run, d.o.Silence.Of(run.ID), d.o.Now)
 		return err
 	case run.State == assay.RunRunning:
 		// Nobody of this process drives it and we own: its driver is dead, unless it was ours and gave up.

@@ -63,6 +63,12 @@ func testChangeRefused(w *world) {
 	equal(w, "details", []string{e.Details["run"], e.Details["state"]}, []string{run.ID.String(), "running"})
 	_, err = w.Runs().Change(w.ctx, run.ID, store.Change{From: active, Epoch: &f.Epoch, To: assay.RunCompleted, Now: at(9)})
 	w.lost(err)
+	_, err = w.Runs().Beat(w.ctx, store.Fence{Run: run.ID, Epoch: 2}, at(8))
+	w.ok(err)
+	silent := store.Change{From: active, Heartbeat: before.HeartbeatAt, To: assay.RunStateLost, Now: at(9)}
+	_, err = w.Runs().Change(w.ctx, run.ID, silent)
+	w.code(err, assay.CodeRefused)
+	before.HeartbeatAt, before.Revision = ptr(at(8)), before.Revision+1
 	equal(w, "run", w.get(run.ID), before)
 	_, err = w.Runs().Change(w.ctx, 1<<40, store.Change{From: active, To: assay.RunCompleted, Now: at(9)})
 	w.code(err, assay.CodeNotFound)
