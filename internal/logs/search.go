@@ -98,6 +98,8 @@ func (s *search) none(block []byte) bool {
 	for i := 0; i < len(block); i++ {
 		c := block[i]
 		switch fold := folded[c]; {
+		case c1(block[i:]):
+			return false
 		case fold != 0:
 			low[n] = fold
 			n++
@@ -206,8 +208,8 @@ func excerpt(text []byte, at, length int) string {
 
 // controls says that there are control characters other than \t in a text.
 func controls(text []byte) bool {
-	for _, c := range text {
-		if c < 0x20 && c != '\t' || c == 0x7f {
+	for i, c := range text {
+		if c < 0x20 && c != '\t' || c == 0x7f || c == 0xC2 && c1(text[i:]) {
 			return true
 		}
 	}

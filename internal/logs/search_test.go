@@ -120,13 +120,13 @@ func TestSearchEnds(t *testing.T) {
 	}
 }
 
-var escapes = regexp.MustCompile("\x1b(\\[[0-9;]*m|\\(B)")
+var escapes = regexp.MustCompile("\x1b(\\[[0-9;]*m|\\(B)|[\u0080-\u009f]")
 
 // Against all lines taken at once and slowly: colours away, then each \r goes back.
 func TestSearchIsWhatIsSeen(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		pieces := []string{"a", "B", "ab", "\n", "\r", "\x1b[31m", "\x1b(B", "ä", "Ä", " "}
+		pieces := []string{"a", "B", "ab", "\n", "\r", "\x1b[31m", "\x1b(B", "ä", "Ä", " ", "\u009b", "\u0085"}
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 60).Draw(rt, "text"), "")
 		want := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ä", " "}), 1, 3).Draw(rt, "want"), "")
 		dir, err := os.MkdirTemp(root, "")

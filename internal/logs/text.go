@@ -90,6 +90,10 @@ func half(b []byte) int {
 	return 0
 }
 
+// c1 says that b begins with one of the control characters from U+0080 to U+009F: some terminals take U+009B
+// for ESC [.
+func c1(b []byte) bool { return len(b) > 1 && b[0] == 0xC2 && b[1] >= 0x80 && b[1] < 0xA0 }
+
 // Plain is a text without escape sequences and without control characters other than \n, \r and \t.
 func Plain(b []byte) []byte {
 	out := make([]byte, 0, len(b))
@@ -103,6 +107,8 @@ func Plain(b []byte) []byte {
 			i += n
 		case c < 0x20 && c != '\n' && c != '\r' && c != '\t' || c == 0x7f:
 			i++
+		case c1(b[i:]):
+			i += 2
 		default:
 			out = append(out, c)
 			i++
@@ -153,6 +159,8 @@ func (s *shown) write(b []byte) {
 			i++
 		case c < 0x20 && c != '\t' || c == 0x7f:
 			i++
+		case c1(b[i:]):
+			i += 2
 		default:
 			r, n := utf8.DecodeRune(b[i:])
 			s.put(r)

@@ -50,6 +50,7 @@ func TestPlainAndOverwrite(t *testing.T) {
 		"abcdef\b\b\x1b[1Kx":               {"abcdefx", "    xf"},
 		"1/3\b\b\b2/3":                     {"1/32/3", "2/3"},
 		"größe\rä":                         {"größe\rä", "äröße"},
+		"a\u009b31mb\u0085c\u00a0\xc2":     {"a31mbc\u00a0\xc2", "a31mbc\u00a0\uFFFD"},
 		"crlf\r":                           {"crlf\r", "crlf"},
 		"\x1b[31":                          {"", ""},
 		"\x1b\x1b[31mred":                  {"red", "red"},

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"assay/internal/assay"
+	"assay/internal/logs"
 )
 
 // Event is one thing that a harness said. Exactly one of the pointers and Experiment is set.
@@ -107,9 +108,9 @@ func number(s string) (float64, error) {
 	return x, err
 }
 
-// brief is a text as one line, bounded.
+// brief is a text as one line without colours, bounded.
 func brief(s string) string {
-	s = clean(s)
+	s = clean(string(logs.Plain([]byte(s))))
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText], "")
 	}

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 		"metric größe -1e-3":                     {Metric: &assay.Metric{Name: "größe", Value: -0.001}},
 		"link https://x.example/r/7":             {Link: &assay.Link{URL: "https://x.example/r/7"}},
 		"link http://[::1]:80/a?b#c The run":     {Link: &assay.Link{URL: "http://[::1]:80/a?b#c", Text: "The run"}},
-		"progress 1 \x1b[31mred\x1b[0m\u202e":    {Progress: &assay.Progress{Done: 1, Text: "[31mred[0m"}},
+		"progress 1 \x1b[31mred\x1b[0m\u202e":    {Progress: &assay.Progress{Done: 1, Text: "red"}},
 		"progress 1 " + strings.Repeat("ä", 400): {Progress: &assay.Progress{Done: 1, Text: strings.Repeat("ä", 250)}},
 	} {
 		got, err := Parse(line, noon)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/harness/report"
+	"assay/internal/logs"
 )
 
 // maxComplaints bounds how many lines of the report channel are complained about in the log.
@@ -69,6 +70,10 @@ func (c *channel) close(heard <-chan struct{}) {
 // hear takes reports until the channel ends. What is no report is complained about and has no effect.
 func (s *shim) hear() {
 	lines := bufio.NewReaderSize(s.report.ours, report.MaxLine)
+	secrets, err := logs.NewMasker(s.order.Secrets) // the log was opened with the same
+	if err != nil {
+		return
+	}
 	complaints := 0
 	complain := func(why string) {
 		if complaints++; complaints <= maxComplaints {
@@ -85,7 +90,7 @@ func (s *shim) hear() {
 		if long {
 			complain(fmt.Sprintf("a line is longer than %d bytes", report.MaxLine))
 		} else if len(bytes.TrimSpace(line)) > 0 {
-			if err := s.take(string(line)); err != nil {
+			if err := s.take(string(line), secrets); err != nil {
 				complain(err.Error())
 			}
 		}
@@ -97,18 +102,11 @@ func (s *shim) hear() {
 }
 
 // take takes one line.
-func (s *shim) take(line string) error {
+func (s *shim) take(line string, secrets *logs.Masker) error {
 	now := time.Now()
 	s.active.Store(now.UnixNano())
 	defer s.office.changed()
-	if len(s.order.Secrets) > 0 {
-		masked, err := mask(s.order.Secrets, []string{line})
-		if err != nil {
-			return err
-		}
-		line = masked[0]
-	}
-	e, err := report.Parse(line, now.UTC())
+	e, err := report.Parse(secrets.Text(line), now.UTC())
 	if err != nil {
 		return err
 	}
