@@ -34,7 +34,7 @@ type wrapCmd struct {
 }
 
 func (wrapCmd) Help() string {
-	return `Runs the command here, lets its output through as it comes, and reports it as a run: who, where, output, progress, results, how it ended. The exit status is the command's own, 128 and the number of a signal that ended it, 126 or 127 where it cannot be started.
+	return `Runs the command here, lets its output through as it comes, and reports it as a run: who, where, output, progress, results, how it ended. At the end stderr names the run. The exit status is the command's own, 128 and the number of a signal that ended it, 126 or 127 where it cannot be started.
 
 The command is never held up and never stopped by a server that does not answer: what is to be told is written to a folder first, and kept there when it cannot be sent. "assay wrap --send", or the next wrap, sends it. When the run is cancelled the command is ended with all that it started.
 
@@ -94,6 +94,7 @@ func (c *wrapCmd) Run(a *app) error {
 		return err
 	}
 	if done.Told {
+		a.say("assay wrap: recorded as %s", done.Run)
 		c.sendLeft(a, root, place, signals)
 	}
 	if done.Status != 0 {

@@ -76,8 +76,9 @@ type running struct {
 
 // Done is how a job ended.
 type Done struct {
-	Status int  // that this process is to end with
-	Told   bool // the server knows everything
+	Status int         // that this process is to end with
+	Run    assay.RunID // as the server numbered it; 0 where it was never told
+	Told   bool        // the server knows everything
 }
 
 // Run runs the command. An error means that it was not run, because of how it was asked for.
@@ -104,7 +105,7 @@ func Run(ctx context.Context, j Job) (d Done, err error) {
 	if err != nil {
 		return d, err
 	}
-	s := &sender{spool: r.spool, server: server}
+	s := &sender{spool: r.spool, server: server, hopeful: j.LastConnect == nil}
 	if j.Exclusive {
 		if err := r.ask(ctx, s); err != nil {
 			return d, err
@@ -206,8 +207,8 @@ func (r *running) run(s *sender) Done {
 	stops := make(chan struct{})
 	s.stop = sync.OnceFunc(func() { close(stops) })
 	telling, enough := context.WithCancel(context.Background())
-	told := make(chan struct{})
-	go func() { defer close(told); s.follow(telling, r.Say) }()
+	followed := make(chan struct{})
+	go func() { defer close(followed); s.follow(telling, r.Say) }()
 	f, status := r.child(stops)
 	ended := time.Now()
 	f.Cases = r.results()
@@ -218,9 +219,10 @@ func (r *running) run(s *sender) Done {
 		r.Say("%s", err)
 	}
 	enough()
-	<-told
+	<-followed
 	s.end = &f
-	return Done{Status: status, Told: r.last(s, ended)}
+	told := r.last(s, ended)
+	return Done{Status: status, Run: s.state.Run, Told: told}
 }
 
 // sameSignal is how long after the command's end a signal is one that it got too: wrappers such as
@@ -253,7 +255,8 @@ func (r *running) last(s *sender, ended time.Time) (told bool) {
 	defer cancel()
 	err := s.patiently(ctx)
 	if err != nil && r.LastConnect != nil && wanted.Err() == nil {
-		if server, failed := r.LastConnect(r.spool.start); failed == nil {
+		server, failed := r.LastConnect(r.spool.start)
+		if err = failed; err == nil {
 			s.server = server
 			err = s.all(wanted) // it is this process's own
 		}

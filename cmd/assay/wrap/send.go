@@ -30,14 +30,15 @@ const (
 
 // sender tells a server what a spool holds.
 type sender struct {
-	spool  *spool
-	server Server
-	state  sent
-	loaded bool
-	heard  bool           // the server has answered
-	full   bool           // the last piece was a large one: there is surely more
-	stop   func()         // called when a cancel was asked for
-	end    *engine.Finish // of a command of this process; else it stands in the spool
+	spool   *spool
+	server  Server
+	state   sent
+	loaded  bool
+	heard   bool           // the server has answered
+	hopeful bool           // one is expected to: that it does not is worth a word, also before it ever did
+	full    bool           // the last piece was a large one: there is surely more
+	stop    func()         // called when a cancel was asked for
+	end     *engine.Finish // of a command of this process; else it stands in the spool
 }
 
 // step tells one piece, and says whether there may be more right away. It starts the run where that is not
@@ -184,23 +185,24 @@ func (s *sender) patiently(ctx context.Context) error {
 // follow tells what comes, until ctx ends. It says once that a server does not answer, and once that it
 // does again.
 func (s *sender) follow(ctx context.Context, say func(string, ...any)) {
-	failing, wait := false, time.Duration(0)
+	failing, said, wait := false, false, time.Duration(0)
 	for {
 		more, err := s.step(ctx, false)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			if !failing {
-				failing = true
+			failing = true
+			if !said && (s.heard || s.hopeful) { // else nobody serves the data, and this process tells itself at the end
+				said = true
 				say("cannot report: %s; the command runs on, and what is to be told is kept", err)
 			}
 			wait = min(max(2*wait, time.Second), slowest)
 		default:
-			if failing {
-				failing = false
+			if said {
 				say("reports again")
 			}
+			failing, said = false, false
 			if wait = s.beat(); more {
 				wait = sendEvery
 			}
