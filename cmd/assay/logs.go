@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"assay/internal/api"
@@ -13,7 +14,7 @@ import (
 type logsCmd struct {
 	runArg
 	Follow bool   `short:"f" xor:"how" help:"Go on with what comes, until the run has ended."`
-	Tail   int    `placeholder:"N" help:"Only the last N lines; with --follow begin with them."`
+	Tail   *int   `placeholder:"N" help:"Only the last N lines; with --follow begin with them. 0 is none."`
 	Search string `placeholder:"TEXT" xor:"how" help:"Only lines that hold this, with their numbers; case does not matter."`
 	Plain  bool   `help:"Without colours and other escape sequences; of a line that was overwritten only what was left."`
 }
@@ -32,8 +33,8 @@ Example:
 }
 
 func (c *logsCmd) Run(a *app) error {
-	if c.Tail < 0 {
-		return misuse("--tail %d is not a number of lines", c.Tail)
+	if c.Tail != nil && *c.Tail < 0 {
+		return misuse("--tail %d is not a number of lines", *c.Tail)
 	}
 	d, id, err := c.open(a, a.look)
 	if err != nil {
@@ -50,18 +51,63 @@ func (c *logsCmd) Run(a *app) error {
 		if err := a.followLog(d, id, c.Tail, view); err != nil {
 			return a.leftLog(id, err)
 		}
-		return nil
-	case c.Tail > 0:
-		chunk, err := d.LogTail(a.ctx, id, c.Tail)
-		if err != nil {
-			return err
+		if c.Tail == nil && !view.seen {
+			return a.sayNoLog(d, id)
 		}
-		return view.last(chunk)
+		return nil
+	case c.Tail != nil:
+		_, err := a.showTail(d, id, *c.Tail, view, view.last)
+		return err
 	case c.Plain || a.JSON:
 		_, err := wholeLog(a.ctx, d, id, 0, view)
+		if err == nil && !view.seen {
+			return a.sayNoLog(d, id)
+		}
 		return err
 	}
-	return d.RawLog(a.ctx, id, a.out)
+	out := &counter{to: a.out}
+	if err := d.RawLog(a.ctx, id, out); err != nil || out.n > 0 {
+		return err
+	}
+	return a.sayNoLog(d, id)
+}
+
+// counter counts what it hands on.
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// showTail shows the last lines, and returns where they end.
+func (a *app) showTail(d *door, id assay.RunID, lines int, view *logView, show func(api.LogChunk) error) (end int64, err error) {
+	chunk, err := d.LogTail(a.ctx, id, max(lines, 1))
+	if err != nil || lines == 0 {
+		return chunk.To, err
+	}
+	if chunk.To == 0 {
+		return 0, a.sayNoLog(d, id)
+	}
+	return chunk.To, show(chunk)
+}
+
+// sayNoLog says that there is no output, where nothing is printed.
+func (a *app) sayNoLog(d *door, id assay.RunID) error {
+	v, err := d.Run(a.ctx, id)
+	switch {
+	case err != nil || a.JSON:
+		return err
+	case v.State.Terminal():
+		a.say("%s wrote nothing: `assay runs show %s` tells how it ended", id, id)
+	default:
+		a.say("%s has written nothing so far", id)
+	}
+	return nil
 }
 
 // wholeLog shows what there is from an offset on, and returns where that ends.
@@ -111,6 +157,7 @@ func (a *app) searchLog(d *door, id assay.RunID, text string) error {
 type logView struct {
 	a     *app
 	plain bool
+	seen  bool   // there was something
 	rest  []byte // of the last line, where only whole lines are printed
 }
 
@@ -118,6 +165,7 @@ func (a *app) newLogView(plain bool) *logView { return &logView{a: a, plain: pla
 
 // show prints a part of the output.
 func (v *logView) show(c api.LogChunk) error {
+	v.seen = v.seen || c.To > c.From || c.Gap > 0
 	if v.a.JSON {
 		if c.From == c.To && c.Gap == 0 {
 			return nil
@@ -200,17 +248,13 @@ const lookEvery = 300 * time.Millisecond
 
 // followLog prints what there is and what comes, also where nobody drives the run: this process owns the data
 // then, and looks at the files until somebody does.
-func (a *app) followLog(d *door, id assay.RunID, tail int, view *logView) error {
+func (a *app) followLog(d *door, id assay.RunID, tail *int, view *logView) error {
 	from := int64(0)
-	if tail > 0 {
-		chunk, err := d.LogTail(a.ctx, id, tail)
-		if err != nil {
+	if tail != nil {
+		var err error
+		if from, err = a.showTail(d, id, *tail, view, view.show); err != nil {
 			return err
 		}
-		if err := view.show(chunk); err != nil {
-			return err
-		}
-		from = chunk.To
 	}
 	said := false
 	for {

@@ -24,11 +24,13 @@ type runsCmd struct {
 
 type runsListCmd struct {
 	Limit int      `default:"20" help:"Rows at most; 0 is all."`
+	Suite string   `placeholder:"NAME" help:"Only runs of this suite, or of external harnesses of this name."`
+	Kind  string   `placeholder:"KIND" enum:"grade,single,suite,external," default:"" help:"Only runs of this kind: grade, single (of one session), suite, external."`
 	State []string `placeholder:"STATE" enum:"queued,running,paused,completed,failed,cancelled,lost" help:"Only runs in this state: queued, running, paused, completed, failed, cancelled, lost."`
 }
 
 func (runsListCmd) Help() string {
-	return "Only looks: it never starts a call, also when runs wait.\n\nExample:\n\n    assay runs --state running --state paused"
+	return "Only looks: it never starts a call, also when runs wait.\n\nExample:\n\n    assay runs --state running --state paused\n    assay runs --suite nightly --limit 5"
 }
 
 func (c *runsListCmd) Run(a *app) error {
@@ -36,7 +38,7 @@ func (c *runsListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	q := api.RunQuery{Project: a.Project}
+	q := api.RunQuery{Project: a.Project, Suite: c.Suite, Kind: assay.RunKind(c.Kind)}
 	for _, s := range c.State {
 		q.States = append(q.States, assay.RunState(s))
 	}

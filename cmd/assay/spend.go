@@ -9,7 +9,7 @@ type spendCmd struct {
 	By    string `default:"run" enum:"run,judge,model,day" placeholder:"GROUP" help:"What a row is: run (the default), judge, model or day."`
 	From  string `placeholder:"TIME" help:"Only calls that began at or after: YYYY-MM-DD in the project's zone, or RFC 3339."`
 	To    string `placeholder:"TIME" help:"Only calls that began before; a day is excluded whole."`
-	RunID string `name:"run" placeholder:"RUN" help:"Only calls of this run, e.g. r3; last is the project's newest."`
+	RunID string `name:"run" placeholder:"RUN" help:"Only calls of this run, e.g. r3; last is the project's newest, last:SUITE the newest of a suite."`
 }
 
 func (spendCmd) Help() string {

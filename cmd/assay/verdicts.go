@@ -13,7 +13,7 @@ import (
 )
 
 type verdictsCmd struct {
-	RunID   string `arg:"" name:"run" optional:"" help:"Run, e.g. r3; last is the project's newest."`
+	RunID   string `arg:"" name:"run" optional:"" help:"Run, e.g. r3; last is the project's newest, last:SUITE the newest of a suite."`
 	Session string `placeholder:"USER/ID" help:"Only verdicts on this session; without a run those of every run, newest first."`
 	Judge   int    `placeholder:"N" help:"Only the Nth judge of the run."`
 	Limit   *int   `placeholder:"N" help:"Verdicts at most; 0 is all. Default: 50, with --json all."`

@@ -52,6 +52,7 @@ type Graded struct {
 type RunQuery struct {
 	Project string
 	Kind    assay.RunKind
+	Suite   string
 	States  []assay.RunState
 }
 
@@ -78,6 +79,7 @@ func (in RunInput) id() (assay.RunID, error) { return assay.ParseRunID(in.Run) }
 type RunListInput struct {
 	PageInput
 	Kind   string   `query:"kind" enum:"grade,single,suite,external" doc:"absent: every kind"`
+	Suite  string   `query:"suite" doc:"only runs of the suite, or of external harnesses, of this name"`
 	States []string `query:"state" enum:"queued,running,paused,completed,failed,cancelled,lost" doc:"absent: every state"`
 }
 
@@ -205,7 +207,7 @@ func (s *server) getRun(ctx context.Context, in RunInput) (v RunView, err error)
 }
 
 func (s *server) listRuns(ctx context.Context, project assay.ProjectID, in RunListInput) (page Page[RunRow], err error) {
-	q := store.RunQuery{Project: project, Kind: assay.RunKind(in.Kind)}
+	q := store.RunQuery{Project: project, Kind: assay.RunKind(in.Kind), Suite: in.Suite}
 	for _, state := range in.States {
 		q.States = append(q.States, assay.RunState(state))
 	}

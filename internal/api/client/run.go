@@ -37,6 +37,7 @@ func (c *Client) GradeSession(ctx context.Context, name string, q engine.GradeRe
 func (c *Client) Runs(ctx context.Context, q api.RunQuery, p store.Page) (out api.Page[api.RunRow], err error) {
 	v := paged(p)
 	put(v, "kind", string(q.Kind))
+	put(v, "suite", q.Suite)
 	states := make([]string, len(q.States))
 	for i, s := range q.States {
 		states[i] = string(s)

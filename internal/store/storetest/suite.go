@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ func testSuites(t *testing.T, open opener) {
 		{"100 simultaneous starts of one suite give one run and 99 conflicts", testSimultaneousSuites},
 		{"a run of a suite is taken up", testTakeUpSuite},
 		{"the newest run of each suite", testNewest},
+		{"runs of one suite", testRunsOfSuite},
 	})
 }
 
@@ -292,4 +294,42 @@ func testNewest(w *world) {
 	other := newWorld(w.T, w.Store)
 	other.create(other.newExternalRun("a"))
 	equal(w, "newest", newest(), want)
+}
+
+func testRunsOfSuite(w *world) {
+	other := newWorld(w.T, w.Store)
+	ids := map[string][]assay.RunID{}
+	start := func(w *world, n store.NewRun) {
+		w.Helper()
+		run, _, err := w.Runs().Create(w.ctx, n)
+		w.ok(err)
+		key := fmt.Sprint(w.project.ID, " ", n.Suite.Suite)
+		ids[key] = append([]assay.RunID{run.ID}, ids[key]...)
+	}
+	for range 3 {
+		for _, name := range []string{"a", "b"} {
+			start(w, w.newExternalRun(name))
+			start(other, other.newExternalRun(name))
+		}
+	}
+	start(w, w.newSuiteRun("a"))
+	_, _, err := w.Runs().Create(w.ctx, w.newRun())
+	w.ok(err)
+	paged := func(q store.RunQuery) (got []assay.RunID) {
+		for _, run := range pages(w, func(p store.Page) ([]assay.Run, string, error) { return w.Runs().List(w.ctx, q, p) }) {
+			got = append(got, run.ID)
+		}
+		return got
+	}
+	mine := fmt.Sprint(w.project.ID, " a")
+	equal(w, "runs of a", paged(store.RunQuery{Project: w.project.ID, Suite: "a"}), ids[mine])
+	equal(w, "runs of a that are external", paged(store.RunQuery{Project: w.project.ID, Suite: "a", Kind: assay.RunExternal}), ids[mine][1:])
+	equal(w, "runs of a that ended", len(paged(store.RunQuery{Project: w.project.ID, Suite: "a", States: []assay.RunState{assay.RunFailed}})), 0)
+	equal(w, "runs of nobody", len(paged(store.RunQuery{Project: w.project.ID, Suite: "nobody"})), 0)
+	all := paged(store.RunQuery{Suite: "a"})
+	for _, id := range append(ids[mine], ids[fmt.Sprint(other.project.ID, " a")]...) {
+		if !slices.Contains(all, id) {
+			w.Errorf("run %s is not among those of every project: %v", id, all)
+		}
+	}
 }
