@@ -168,7 +168,7 @@ func TestDocumentNamesEveryRoute(t *testing.T) {
 		"GET /runs/{run}/items/{seq}/exchange", "POST /projects/{project}/judges/try", "POST /projects/{project}/providers/check",
 		"GET /projects/{project}/spend", "GET /models", "PUT /models", "DELETE /models",
 		"GET /projects/{project}/suites", "PUT /projects/{project}/suites", "GET /projects/{project}/suites/{suite}",
-		"POST /projects/{project}/suites/{suite}/runs", "POST /projects/{project}/external", "POST /runs/{run}/report", "POST /runs/{run}/finish",
+		"POST /projects/{project}/suites/{suite}/runs", "POST /projects/{project}/external", "POST /runs/{run}/reports", "POST /runs/{run}/finish",
 		"GET /projects/{project}/schedules", "PUT /projects/{project}/schedules", "GET /projects/{project}/schedules/{schedule}",
 		"DELETE /projects/{project}/schedules/{schedule}", "POST /projects/{project}/schedules/{schedule}/pause",
 		"POST /projects/{project}/schedules/{schedule}/resume", "POST /projects/{project}/schedules/{schedule}/run",

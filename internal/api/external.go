@@ -66,7 +66,7 @@ func (s *server) externalRoutes(a huma.API) {
 			}
 			return s.started(ctx)(s.Engine.StartExternal(ctx, p, in.Body, in.record(ctx, "external")))
 		})
-	route(s, a, huma.Operation{OperationID: "report-external", Method: http.MethodPost, Path: "/runs/{run}/report", Tags: tags,
+	route(s, a, huma.Operation{OperationID: "report-external", Method: http.MethodPost, Path: "/runs/{run}/reports", Tags: tags,
 		Summary:     "Report a heartbeat, progress, metrics, links and output of an external run",
 		Description: "A report that comes after the run has ended is recorded and changes no state. Output is durable when the answer comes."},
 		func(ctx context.Context, in *externalReportInput) (*answer[ExternalReported], error) {

@@ -292,9 +292,9 @@ func TestWhatAHarnessMayLeaveOut(t *testing.T) {
 	w := newWorld(t)
 	at := "/runs/" + external(t, w).String()
 	for _, step := range []struct{ path, body string }{
-		{"/report", ""}, {"/report", "{}"}, {"/report", `{"progress":{"done":3,"total":20}}`}, {"/report", `{"metrics":[{"name":"acc","value":0.5}]}`},
+		{"/reports", ""}, {"/reports", "{}"}, {"/reports", `{"progress":{"done":3,"total":20}}`}, {"/reports", `{"metrics":[{"name":"acc","value":0.5}]}`},
 		{"/finish", `{"exit_code":0,"cases":[{"case":"a","state":"graded","pass":true},{"case":"a","state":"graded","pass":false},{"case":"b","state":"ungradable"}]}`},
-		{"/report", `{"progress":{"done":4}}`}, {"/cancel", ""},
+		{"/reports", `{"progress":{"done":4}}`}, {"/cancel", ""},
 	} {
 		if code, answer := post(t, w, at+step.path, step.body); code != http.StatusOK {
 			t.Errorf("%s %s: %d %s", step.path, step.body, code, answer)

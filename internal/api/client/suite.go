@@ -41,7 +41,7 @@ func (c *Client) StartExternal(ctx context.Context, name string, q engine.Extern
 
 // SendReport says how a harness that runs elsewhere goes on. It may be repeated.
 func (c *Client) SendReport(ctx context.Context, id assay.RunID, r api.ExternalReport) (out api.ExternalReported, err error) {
-	return out, c.do(ctx, call{method: http.MethodPost, path: run(id, "report"), body: r}, &out)
+	return out, c.do(ctx, call{method: http.MethodPost, path: run(id, "reports"), body: r}, &out)
 }
 
 // Finish says how a harness that ran elsewhere ended. It may be repeated.
