@@ -37,7 +37,7 @@ func rooms() map[string]room {
 		"grading": {nouns: true, rooms: []string{"sampling", "judge", "session", "store", "filter", "engine", "limit"}},
 		"ingest":  {nouns: true, rooms: []string{"session", "store"}},
 		"judge":   {nouns: true, rooms: []string{"session", "process", "limit", "definition"}},
-		"harness": {nouns: true, rooms: []string{"process", "logs", "store", "engine", "definition"}},
+		"harness": {nouns: true, rooms: []string{"process", "logs", "durable", "store", "engine", "definition"}},
 		"clock":   {nouns: true, rooms: []string{"engine", "store"}}, // starts runs by the clock
 		"engine":  {nouns: true, rooms: []string{"store"}},
 		"report":  {nouns: true, rooms: []string{"stats", "store"}},
@@ -53,7 +53,8 @@ func rooms() map[string]room {
 		"stats":    {},
 		"sampling": {},
 		"process":  {},
-		"logs":     {},
+		"logs":     {rooms: []string{"durable"}},
+		"durable":  {},
 		"limit":    {},
 
 		"price":     {nouns: true},

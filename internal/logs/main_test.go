@@ -120,7 +120,7 @@ func fullDisk(dir string, forEver bool) error {
 	if err := limit(10_000); err != nil {
 		return err
 	}
-	w, err := OpenWriter(dir, Options{})
+	w, err := OpenWriter(dir, Options{Room: true})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"assay/internal/durable"
 )
 
 // Options of a log. Zero fields take the defaults.
@@ -18,6 +20,8 @@ type Options struct {
 	Segment int64 // bytes of a file at most. Default 4 MiB, at most an eighth of Bound
 	Secrets []string
 	See     func(masked []byte) // is shown all that Write stores or misses, in its order; it may not keep it, nor call the writer
+	Room    bool                // keep room for the log to say at its end that the disk stayed full
+	Disk    durable.Disk
 }
 
 const (
@@ -37,6 +41,7 @@ type Writer struct {
 	midline bool // the last byte was no line's end
 	buf     []byte
 	trouble trouble
+	sealed  sealer
 }
 
 // trouble is what the disk did not take.
@@ -60,12 +65,15 @@ func OpenWriter(dir string, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := o.Disk.MakeFolder(dir); err != nil {
 		return nil, fmt.Errorf("make folder for the log: %w", err)
 	}
-	w := &Writer{dir: dir, o: o, masker: masker}
+	w := &Writer{dir: dir, o: o, masker: masker, sealed: sealer{disk: o.Disk, dir: dir}}
 	if err := w.goOn(); err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
+	}
+	if o.Room {
+		keepRoom(dir)
 	}
 	return w, nil
 }
@@ -160,16 +168,29 @@ func (w *Writer) marked(text string) []byte {
 func (w *Writer) store(p []byte) {
 	t := &w.trouble
 	for len(t.notice) > 0 || t.unsaid > 0 {
-		if len(t.notice) == 0 {
-			t.notice = w.marked(fmt.Sprintf("%d bytes of output could not be stored here: %v", t.unsaid, t.why))
-			t.unsaid = 0
+		begun, said := len(t.notice) > 0, t.unsaid
+		if !begun {
+			t.notice = w.missed()
 		}
-		if t.notice = t.notice[len(t.notice)-w.put(t.notice):]; len(t.notice) > 0 {
+		lost := w.put(t.notice)
+		if !begun && lost == len(t.notice) { // it counts what is missed meanwhile too
+			t.notice, t.unsaid = nil, said
+			w.miss(len(p))
+			return
+		}
+		if t.notice = t.notice[len(t.notice)-lost:]; lost > 0 {
 			w.miss(len(p))
 			return
 		}
 	}
 	w.miss(w.put(p))
+}
+
+// missed is the line that tells of bytes of which nothing was said yet.
+func (w *Writer) missed() []byte {
+	line := w.marked(fmt.Sprintf("%d bytes of output could not be stored here: %v", w.trouble.unsaid, w.trouble.why))
+	w.trouble.unsaid = 0
+	return line
 }
 
 func (w *Writer) miss(n int) {
@@ -233,14 +254,15 @@ func (w *Writer) room(size int64, p []byte) int {
 
 // rotate begins a new segment, and drops those between head and tail that are too many.
 func (w *Writer) rotate() error {
-	old := w.file
-	w.list = append(w.list, segment{offset: w.list[len(w.list)-1].end(), line: w.lines})
+	old, full := w.file, w.list[len(w.list)-1]
+	w.list = append(w.list, segment{offset: full.end(), line: w.lines})
 	if err := w.open(); err != nil {
 		w.list = w.list[:len(w.list)-1]
 		return err
 	}
 	w.trim()
 	_ = old.Close() // what it has to say came with the writes
+	w.sealed.add(full.name())
 	return nil
 }
 
@@ -274,17 +296,21 @@ func (w *Writer) Stat() Stat {
 	return Stat{Bytes: w.list[len(w.list)-1].end(), Lines: w.lines, Dropped: dropped(w.list), Missed: w.trouble.all}
 }
 
-// Close stores what was held back and makes all of it durable. It fails where the end of the output could
-// not be stored.
+// Close stores what was held back and makes all of it durable: segments, and their names. It fails where the
+// end of the output could not be stored; with Room the log says so too.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.output(w.masker.Rest(nil))
-	err := errors.Join(w.file.Sync(), w.file.Close())
-	if err == nil && (w.trouble.unsaid > 0 || len(w.trouble.notice) > 0) {
-		err = fmt.Errorf("%d bytes of output could not be stored: %w", w.trouble.all, w.trouble.why)
+	err := errors.Join(w.sealed.wait(), w.o.Disk.SyncFile(w.file), w.file.Close())
+	if w.trouble.unsaid > 0 || len(w.trouble.notice) > 0 {
+		missing := fmt.Errorf("%d bytes of output could not be stored: %w", w.trouble.all, w.trouble.why)
+		err = errors.Join(missing, err, w.lastWord())
 	}
-	if err != nil {
+	if w.o.Room {
+		_ = os.Remove(filepath.Join(w.dir, roomFile)) // it is gone where it was needed
+	}
+	if err = errors.Join(err, w.o.Disk.SyncPath(w.dir)); err != nil {
 		return fmt.Errorf("close log: %w", err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -13,8 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"assay/internal/durable"
 )
 
 func openWriter(t testing.TB, dir string, o Options) *Writer {
@@ -268,11 +272,52 @@ func TestDiskFullForEver(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &f); err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("close log: %d bytes of output could not be stored: file too large", 20_000*11-10_000); f.Closing != want || f.Longest > time.Second {
+	const missed = 20_000*11 - 10_000
+	if want := fmt.Sprintf("close log: %d bytes of output could not be stored: file too large", missed); f.Closing != want || f.Longest > time.Second {
 		t.Errorf("%+v", f)
 	}
-	if got := diskUse(t, dir); got != 10_000 {
-		t.Errorf("%d bytes", got)
+	text := copied(t, dir)
+	if want := fmt.Sprintf("0\n[assay: %d bytes of output could not be stored here: file too large]\n", missed); !strings.HasSuffix(text, want) {
+		t.Errorf("%q, want %q at its end", text[max(0, len(text)-150):], want)
+	}
+	if got, err := Size(dir); err != nil || got.Bytes != f.Stat.Bytes || got.Lines != f.Stat.Lines || diskUse(t, dir) != int64(len(text)) {
+		t.Errorf("%+v %v, the writer says %+v; %d bytes are used", got, err, f.Stat, diskUse(t, dir))
+	}
+}
+
+// What is stored is durable when the log is closed: every segment before its follower's name is told of, the
+// last one and all names at the end. Who writes waits for no disk.
+func TestALogIsDurable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "above", "log")
+	var mu sync.Mutex
+	var steps []string
+	slow := make(chan struct{})
+	w := openWriter(t, dir, Options{Segment: 10, Disk: durable.Disk{Sync: func(f *os.File) error {
+		if filepath.Base(f.Name()) == (segment{}).name() {
+			<-slow // the disk is busy
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		steps = append(steps, filepath.Base(f.Name()))
+		return f.Sync()
+	}}})
+	fmt.Fprint(w, "123456789\n123456789\nend")
+	close(slow)
+	closeWriter(t, w)
+	want := []string{filepath.Base(filepath.Dir(filepath.Dir(dir))), "above", // the folder's own name
+		segment{}.name(), "log", segment{offset: 10, line: 1}.name(), "log", segment{offset: 20, line: 2}.name(), "log"}
+	if !slices.Equal(steps, want) {
+		t.Errorf("%q, want %q", steps, want)
+	}
+	w = openWriter(t, dir, Options{Segment: 10, Disk: durable.Disk{Sync: func(f *os.File) error {
+		if strings.HasPrefix(filepath.Base(f.Name()), "0") {
+			return errors.New("the disk is broken")
+		}
+		return nil
+	}}})
+	fmt.Fprint(w, "\n123456789\nend")
+	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "the disk is broken") {
+		t.Errorf("%v", err)
 	}
 }
 
