@@ -85,6 +85,21 @@ func TestGradeRunsFollowEachOther(t *testing.T) {
 	w.since(w.started("2026-06-08T04:00:00Z"), at(t, "2026-06-08T00:00:00Z"))
 }
 
+// Who asked is free text: calling oneself a schedule moves nothing that the schedule grades.
+func TestNobodyElseMovesASchedule(t *testing.T) {
+	w := newWorld(t)
+	w.apply("night", grade())
+	first := w.started("2026-06-02T03:00:00Z")
+	w.end(first.ID)
+	w.until("2026-06-02T12:00:00Z")
+	q := gradeByHand(t)
+	q.By, q.Since = "schedule night", new(w.Now().Add(-time.Minute))
+	forged, _, err := w.engine.Grade(t.Context(), w.project, q, nil)
+	w.must(err)
+	w.end(forged.ID)
+	w.since(w.started("2026-06-03T03:00:00Z"), first.AsOf)
+}
+
 // A run that was cancelled after it was planned has taken its sessions: `assay retry` grades them.
 func TestAPlannedRunCountsThoughItWasCancelled(t *testing.T) {
 	w := newWorld(t)

@@ -69,26 +69,17 @@ func (t *Ticker) since(ctx context.Context, p assay.Project, s assay.Schedule, g
 // last is the newest run that a grade schedule started, or that was started for it by hand. One that ended
 // before it was planned took no session out of the next one's frame.
 func (t *Ticker) last(ctx context.Context, p assay.Project, s assay.Schedule) (run assay.Run, found bool, err error) {
-	q := store.RunQuery{Project: p.ID, Kind: assay.RunGrade}
+	q := store.RunQuery{Project: p.ID, Kind: assay.RunGrade, Schedule: s.Name}
 	for cursor, more := "", true; more; more = cursor != "" {
 		var runs []assay.Run
-		if runs, cursor, err = t.store.Runs().List(ctx, q, store.Page{Cursor: cursor, Limit: 500}); err != nil {
+		if runs, cursor, err = t.store.Runs().List(ctx, q, store.Page{Cursor: cursor, Limit: 10}); err != nil {
 			return run, false, err
 		}
 		for _, run := range runs {
-			if !startedBy(run, s.Name) || run.RetryOf != 0 || run.Spec.Frame.Since == nil {
-				continue
+			if !run.State.Terminal() || run.State == assay.RunCompleted || run.Sampled > 0 {
+				return run, true, nil
 			}
-			if run.State.Terminal() && run.State != assay.RunCompleted && run.Sampled == 0 {
-				continue
-			}
-			return run, true, nil
 		}
 	}
 	return run, false, nil
-}
-
-// startedBy says whether a grade run is a schedule's. Older rows name it only as who asked.
-func startedBy(run assay.Run, schedule string) bool {
-	return run.Spec.Schedule == schedule || run.Spec.Schedule == "" && run.By == Asker(schedule)
 }

@@ -27,6 +27,14 @@ func (n NewRun) RunJudges() []assay.RunJudge {
 	return []assay.RunJudge{{Name: n.Suite.Suite, Version: n.Suite.Version}}
 }
 
+// Schedule is the one that n is started by, or for; "" is none.
+func (n NewRun) Schedule() string {
+	if n.Suite != nil {
+		return n.Suite.Schedule
+	}
+	return n.Spec.Schedule
+}
+
 // Begins is how a new run stands. One that reports runs already.
 func (n NewRun) Begins() assay.Run {
 	run := assay.Run{State: assay.RunQueued, Reason: assay.ReasonAccepted}

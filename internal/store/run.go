@@ -170,6 +170,8 @@ type RunQuery struct {
 	Kind    assay.RunKind
 	States  []assay.RunState
 	Suite   string // runs of kind suite or external of that name
+	// Schedule is the one that started a run, or for which a person did; names are a project's.
+	Schedule string
 }
 
 // Plans are the frozen frame of a run: strata and items.

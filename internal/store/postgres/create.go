@@ -87,9 +87,9 @@ func remembered(ctx context.Context, c conn, project assay.ProjectID, i store.Id
 func insertRun(ctx context.Context, t tx, n store.NewRun, id assay.RunID) error {
 	begins := n.Begins()
 	if _, err := t.exec(ctx, `INSERT INTO runs (id, project_id, kind, state, phase, reason, sentence, by_whom, retry_of, epoch, concurrency, budget, as_of,
-		created_at, started_at, heartbeat_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		created_at, started_at, heartbeat_at, schedule) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, nullif($17, ''))`,
 		id, n.Project, n.Kind, begins.State, begins.Phase, begins.Reason, n.Sentence, n.By, n.RetryOf, begins.Epoch, n.Concurrency, (*int64)(n.Budget), n.AsOf,
-		n.Now, begins.StartedAt, begins.HeartbeatAt); err != nil {
+		n.Now, begins.StartedAt, begins.HeartbeatAt, n.Schedule()); err != nil {
 		return err
 	}
 	if _, err := t.exec(ctx, "INSERT INTO run_specs (run_id, spec) VALUES ($1, $2)", id, *toJSON(n.Spec)); err != nil {

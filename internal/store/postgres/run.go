@@ -78,26 +78,39 @@ func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []
 	if _, err := p.After(&before); err != nil {
 		return nil, "", err
 	}
-	w := where("r.id < ?", before)
-	if q.Project != 0 {
-		w.and("r.project_id = ?", q.Project)
-	}
-	if q.Kind != "" {
-		w.and("r.kind = ?", q.Kind)
-	}
-	if q.Suite != "" {
-		w.and("r.id IN (SELECT x.run_id FROM suite_runs x WHERE x.project_id = r.project_id AND x.suite = ?)", q.Suite)
-	}
-	if len(q.States) > 0 {
-		w.and("r.state = ANY(?)", texts(q.States))
-	}
 	limit := p.Rows()
+	query, args := listRuns(q, before, limit+1)
 	err = r.read(ctx, func(ctx context.Context, c conn) (err error) {
-		list, err = collect(ctx, c, runInto, runSelect+w.sql.String()+" ORDER BY r.id DESC LIMIT "+w.next(), w.values(limit+1)...)
+		list, err = collect(ctx, c, runInto, query, args...)
 		return err
 	})
 	list, next = store.CutPage(list, limit, func(r assay.Run) any { return int64(r.ID) })
 	return list, next, err
+}
+
+// listRuns is the query for at most limit runs before one, newest first.
+func listRuns(q store.RunQuery, before int64, limit int) (query string, args []any) {
+	id, project := "r.id", "r.project_id"
+	if q.Suite != "" { // one suite's are a part of the index suite_runs_newest
+		id, project = "u.run_id", "u.project_id"
+	}
+	w := where(id+" < ?", before)
+	if q.Project != 0 {
+		w.and(project+" = ?", q.Project)
+	}
+	if q.Suite != "" {
+		w.and("u.suite = ?", q.Suite)
+	}
+	if q.Schedule != "" {
+		w.and("r.schedule = ?", q.Schedule)
+	}
+	if q.Kind != "" {
+		w.and("r.kind = ?", q.Kind)
+	}
+	if len(q.States) > 0 {
+		w.and("r.state = ANY(?)", texts(q.States))
+	}
+	return runSelect + w.sql.String() + " ORDER BY " + id + " DESC LIMIT " + w.next(), w.values(limit)
 }
 
 func (r runs) Waiting(ctx context.Context, now time.Time) (list []assay.Run, err error) {

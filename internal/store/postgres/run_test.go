@@ -2,8 +2,10 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
+	"assay/internal/assay"
 	"assay/internal/store"
 	"assay/internal/store/postgres/pgtest"
 )
@@ -66,4 +68,57 @@ func TestRunFromPlanToVerdicts(t *testing.T) {
 	}
 	info, err := s.Info(ctx)
 	t.Log(info, err)
+}
+
+// Lists of a suite's and of a schedule's runs read these runs, and not all that there are.
+func TestRunsAreFoundByAnIndex(t *testing.T) {
+	s := open(t, pgtest.Database(t))
+	p, err := s.Projects().Create(t.Context(), "p", assay.DefaultSettings(), t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, s)
+	const runs, few = 20_000, 100
+	mustExec(t, c, `INSERT INTO runs (id, project_id, kind, state, concurrency, as_of, created_at, schedule)
+		SELECT i, $1, 'suite', 'completed', 1, 1, 1, CASE WHEN i <= 5 THEN 'rare' WHEN i % 2 = 0 THEN 'night' END FROM generate_series(1, $2::bigint) i`, p.ID, runs)
+	mustExec(t, c, "INSERT INTO run_specs (run_id, spec) SELECT id, '{}' FROM runs")
+	mustExec(t, c, "INSERT INTO suite_runs (run_id, project_id, suite, spec) SELECT id, project_id, CASE WHEN id <= 5 THEN 'rare' ELSE 'night' END, '{}' FROM runs")
+	mustExec(t, c, "ANALYZE runs, run_specs, suite_runs, projects")
+	for _, q := range []store.RunQuery{{Suite: "rare"}, {Suite: "night"}, {Schedule: "rare"}, {Schedule: "night"}, {}} {
+		q.Project = p.ID
+		query, args := listRuns(q, 1<<40, 10)
+		var plan []struct {
+			Plan json.RawMessage
+		}
+		var text []byte
+		if err := c.QueryRow(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+query, args...).Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &plan); err != nil {
+			t.Fatal(err)
+		}
+		if read := mostRows(t, plan[0].Plan); read > few {
+			t.Errorf("%+v: a part of the plan goes through %.0f rows of %d:\n%s", q, read, runs, text)
+		}
+	}
+}
+
+// mostRows is how many rows the busiest part of a plan went through.
+func mostRows(t *testing.T, plan json.RawMessage) float64 {
+	t.Helper()
+	var node struct {
+		Rows     float64 `json:"Actual Rows"`
+		Loops    float64 `json:"Actual Loops"`
+		Filtered float64 `json:"Rows Removed by Filter"`
+		Joined   float64 `json:"Rows Removed by Join Filter"`
+		Plans    []json.RawMessage
+	}
+	if err := json.Unmarshal(plan, &node); err != nil {
+		t.Fatal(err)
+	}
+	most := (node.Rows + node.Filtered + node.Joined) * node.Loops
+	for _, p := range node.Plans {
+		most = max(most, mostRows(t, p))
+	}
+	return most
 }

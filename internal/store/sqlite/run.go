@@ -13,13 +13,15 @@ import (
 type runs struct{ s *Store }
 
 const (
-	runSelect = `SELECT r.id, r.project_id, p.name, r.kind, r.state, r.phase, r.reason, r.sentence, q.spec, r.by_whom, r.retry_of,
+	runColumns = `r.id, r.project_id, p.name, r.kind, r.state, r.phase, r.reason, r.sentence, q.spec, r.by_whom, r.retry_of,
 	r.epoch, r.revision, r.concurrency, r.stalls, r.partial, r.as_of, r.created_at, r.started_at, r.ended_at, r.heartbeat_at,
 	r.progress_at, r.wake_at, r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned,
-	r.left_unsettled, r.left_undated, r.left_empty, r.left_late, r.budget, u.spec, r.cancel_requested_by
-	FROM runs r CROSS JOIN run_specs q ON q.run_id = r.id CROSS JOIN projects p ON p.id = r.project_id
-	LEFT JOIN suite_runs u ON u.run_id = r.id WHERE `
-	isActive = "r.state IN ('queued', 'running', 'paused')" // as the index runs_active has it
+	r.left_unsettled, r.left_undated, r.left_empty, r.left_late, r.budget, u.spec, r.cancel_requested_by`
+	runRest   = " CROSS JOIN run_specs q ON q.run_id = r.id CROSS JOIN projects p ON p.id = r.project_id "
+	runSelect = "SELECT " + runColumns + " FROM runs r" + runRest + "LEFT JOIN suite_runs u ON u.run_id = r.id WHERE "
+	// runSelectSuite goes through the runs of suites: one suite's are a part of the index suite_runs_newest.
+	runSelectSuite = "SELECT " + runColumns + " FROM suite_runs u CROSS JOIN runs r ON r.id = u.run_id" + runRest + "WHERE "
+	isActive       = "r.state IN ('queued', 'running', 'paused')" // as the index runs_active has it
 )
 
 func scanRun(r row) (assay.Run, error) {
@@ -67,25 +69,38 @@ func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []
 	if _, err := p.After(&before); err != nil {
 		return nil, "", err
 	}
+	limit := p.Rows()
+	query, args := listRuns(q, before, limit+1)
+	list, err = r.list(ctx, query, args...)
+	list, next = store.CutPage(list, limit, func(run assay.Run) any { return int64(run.ID) })
+	return list, next, err
+}
+
+// listRuns is the query for at most limit runs before one, newest first.
+func listRuns(q store.RunQuery, before int64, limit int) (query string, args []any) {
 	var where clause
-	where.sql.WriteString("r.id < ?")
+	from, id, project := runSelect, "r.id", "r.project_id"
+	if q.Suite != "" {
+		from, id, project = runSelectSuite, "u.run_id", "u.project_id"
+	}
+	where.sql.WriteString(id + " < ?")
 	where.args = append(where.args, before)
 	if q.Project != 0 {
-		where.and("r.project_id = ?", q.Project)
+		where.and(project+" = ?", q.Project)
+	}
+	if q.Suite != "" {
+		where.and("u.suite = ?", q.Suite)
+	}
+	if q.Schedule != "" {
+		where.and("r.schedule = ?", q.Schedule)
 	}
 	if q.Kind != "" {
 		where.and("r.kind = ?", q.Kind)
 	}
-	if q.Suite != "" {
-		where.and("r.id IN (SELECT x.run_id FROM suite_runs x WHERE x.project_id = r.project_id AND x.suite = ?)", q.Suite)
-	}
 	if len(q.States) > 0 {
 		where.and("r.state IN (SELECT value FROM json_each(?))", toJSON(q.States))
 	}
-	limit := p.Rows()
-	list, err = r.list(ctx, runSelect+where.sql.String()+" ORDER BY r.id DESC LIMIT ?", append(where.args, limit+1)...)
-	list, next = store.CutPage(list, limit, func(run assay.Run) any { return int64(run.ID) })
-	return list, next, err
+	return from + where.sql.String() + " ORDER BY " + id + " DESC LIMIT ?", append(where.args, limit)
 }
 
 func (r runs) Waiting(ctx context.Context, now time.Time) ([]assay.Run, error) {
@@ -177,9 +192,9 @@ func checkKeys(ctx context.Context, t tx, project assay.Project, n store.NewRun)
 func insertRun(ctx context.Context, t tx, n store.NewRun) (assay.RunID, error) {
 	begins := n.Begins()
 	id, err := t.insert(`INSERT INTO runs (project_id, kind, state, phase, reason, sentence, by_whom, retry_of, epoch, concurrency, budget, as_of,
-		created_at, started_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		created_at, started_at, heartbeat_at, schedule) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''))`,
 		n.Project, n.Kind, begins.State, begins.Phase, begins.Reason, n.Sentence, n.By, n.RetryOf, begins.Epoch, n.Concurrency, (*int64)(n.Budget), n.AsOf,
-		n.Now, begins.StartedAt, begins.HeartbeatAt)
+		n.Now, begins.StartedAt, begins.HeartbeatAt, n.Schedule())
 	if err != nil {
 		return 0, err
 	}

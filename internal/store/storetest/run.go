@@ -237,7 +237,38 @@ func testRunList(w *world) {
 	equal(w, "of a kind", ids(store.RunQuery{Kind: assay.RunSingle}), "5 3 1 ")
 	equal(w, "in states", ids(store.RunQuery{States: []assay.RunState{assay.RunRunning, assay.RunFailed}}), "1 0 ")
 
-	first, next, err := w.Runs().List(w.ctx, store.RunQuery{Project: w.project.ID}, store.Page{Limit: 3})
+	base := all[0]
+	var made []assay.RunID
+	for i := range 8 {
+		n := w.newRun()
+		if i%2 == 0 {
+			n = w.newSuiteRun([]string{"s", "other"}[i/4])
+			n.Keys, n.Suite.Schedule = nil, ""
+		}
+		// A name is a bound value, not a pattern; who asked says nothing.
+		schedule := []string{"night", "night%"}[i%3%2]
+		if n.By = "schedule night"; i < 6 {
+			if n.Suite != nil {
+				n.Suite.Schedule = schedule
+			} else {
+				n.Spec.Schedule = schedule
+			}
+		}
+		made = append(made, w.create(n).ID)
+	}
+	n := other.newSuiteRun("s")
+	n.Suite.Schedule = "night"
+	other.create(n)
+	all[0] = made[0]
+	equal(w, "of a suite", ids(store.RunQuery{Suite: "s"}), "2 0 ")
+	equal(w, "of a suite and in a state", ids(store.RunQuery{Suite: "other", States: []assay.RunState{assay.RunQueued}}), "6 4 ")
+	equal(w, "of a schedule", ids(store.RunQuery{Schedule: "night"}), "5 3 2 0 ")
+	equal(w, "of a schedule and a kind", ids(store.RunQuery{Schedule: "night", Kind: assay.RunGrade}), "5 3 ")
+	equal(w, "of a schedule and a suite", ids(store.RunQuery{Schedule: "night%", Suite: "other"}), "4 ")
+	equal(w, "of a schedule that never ran", ids(store.RunQuery{Schedule: "nigh_"}), "")
+	all[0] = base
+
+	first, next, err := w.Runs().List(w.ctx, store.RunQuery{Project: w.project.ID}, store.Page{Limit: 3, Cursor: store.Cursor(int64(made[0]))})
 	w.ok(err)
 	w.create(w.newRun())
 	rest, next, err := w.Runs().List(w.ctx, store.RunQuery{Project: w.project.ID}, store.Page{Limit: 10, Cursor: next})
