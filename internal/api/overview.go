@@ -12,12 +12,23 @@ import (
 
 // Overview is what a person looks at first.
 type Overview struct {
-	At        time.Time   `json:"at"`
-	Owner     OwnerInfo   `json:"owner"`
-	Projects  []Project   `json:"projects" nullable:"false"`
-	Attention []Attention `json:"attention" nullable:"false" doc:"what needs a person, first things first"`
-	Active    []RunView   `json:"active" nullable:"false" doc:"queued, running and paused runs, newest first"`
-	Recent    []assay.Run `json:"recent" nullable:"false" doc:"runs that have ended, newest first, without counts: their sentences say how"`
+	At        time.Time        `json:"at"`
+	Owner     OwnerInfo        `json:"owner"`
+	Projects  []Project        `json:"projects" nullable:"false"`
+	Suites    []SuiteStanding  `json:"suites" nullable:"false" doc:"of every project"`
+	Schedules []assay.Schedule `json:"schedules" nullable:"false" doc:"of every project"`
+	Attention []Attention      `json:"attention" nullable:"false" doc:"what needs a person, first things first"`
+	Active    []RunView        `json:"active" nullable:"false" doc:"queued, running and paused runs, newest first"`
+	Recent    []assay.Run      `json:"recent" nullable:"false" doc:"runs that have ended, newest first, without counts: their sentences say how"`
+}
+
+// SuiteStanding is how a suite stands.
+type SuiteStanding struct {
+	Project     string     `json:"project"`
+	Suite       string     `json:"suite"`
+	Description string     `json:"description,omitempty"`
+	State       string     `json:"state" doc:"of its newest run; idle where it never ran"`
+	Newest      *assay.Run `json:"newest,omitempty" doc:"without counts: its sentence says how it ended"`
 }
 
 // Attention is something that a person must decide.
@@ -44,7 +55,7 @@ func endedStates() []assay.RunState {
 
 // Overview reads what the status page shows.
 func (s *Services) Overview(ctx context.Context) (o Overview, err error) {
-	o = Overview{At: s.Now(), Projects: []Project{}, Attention: []Attention{}, Active: []RunView{}}
+	o = Overview{At: s.Now(), Projects: []Project{}, Suites: []SuiteStanding{}, Schedules: []assay.Schedule{}, Attention: []Attention{}, Active: []RunView{}}
 	if o.Owner, err = s.owner(ctx); err != nil {
 		return o, err
 	}
@@ -65,6 +76,9 @@ func (s *Services) Overview(ctx context.Context) (o Overview, err error) {
 			}
 		}
 		o.Projects = append(o.Projects, v)
+		if err := s.standing(ctx, p, &o); err != nil {
+			return o, err
+		}
 	}
 	active, _, err := s.Store.Runs().List(ctx, store.RunQuery{States: activeStates()}, store.Page{Limit: overviewRuns})
 	if err != nil {
@@ -86,6 +100,28 @@ func (s *Services) Overview(ctx context.Context) (o Overview, err error) {
 	return o, nil
 }
 
+// standing adds how the suites and schedules of a project stand.
+func (s *Services) standing(ctx context.Context, p assay.Project, o *Overview) error {
+	suites, err := s.Store.Suites().List(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	newest, err := s.Store.Suites().Newest(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	for _, suite := range suites {
+		row := SuiteStanding{Project: p.Name, Suite: suite.Name, Description: suite.Def.Description, State: IdleState}
+		if run, ran := newest[suite.Name]; ran {
+			row.State, row.Newest = string(run.State), &run
+		}
+		o.Suites = append(o.Suites, row)
+	}
+	schedules, err := s.Store.Schedules().List(ctx, p.ID)
+	o.Schedules = append(o.Schedules, schedules...)
+	return err
+}
+
 // attend fills Attention from the rest: first what stands still until somebody acts.
 func (o *Overview) attend() {
 	for _, r := range o.Active {
@@ -105,6 +141,12 @@ func (o *Overview) attend() {
 			Sentence: fmt.Sprintf("%d waiting and nobody drives runs", len(o.Owner.Waiting)), Do: "assay serve",
 		})
 	}
+	for _, s := range o.Schedules {
+		if s.Last != nil && s.Last.Outcome == assay.TickFailed && !s.Paused {
+			o.Attention = append(o.Attention, Attention{Project: s.Project, Do: "assay schedule show " + s.Name,
+				Sentence: fmt.Sprintf("schedule %s started nothing at its last tick, %s: %s", s.Name, s.Last.At.UTC().Format("2006-01-02 15:04 MST"), s.Last.Sentence)})
+		}
+	}
 	for _, r := range o.Recent {
 		if r.Suite != nil {
 			o.attendHarness(r)
@@ -121,17 +163,24 @@ func (o *Overview) attendHarness(r assay.Run) {
 	if r.State != assay.RunFailed && r.State != assay.RunStateLost || r.EndedAt == nil || o.At.Sub(*r.EndedAt) >= failedRecency || o.startedAgain(r) {
 		return
 	}
-	do := "assay suite run " + r.Suite.Suite
-	if r.Kind == assay.RunExternal {
-		do = "assay logs " + r.ID.String() + " --tail 20"
+	o.need(r, string(r.State)+": "+orElse(r.Sentence, string(r.Reason)), lookInto(r))
+}
+
+// lookInto is the command that shows why a harness failed or was lost.
+func lookInto(r assay.Run) string {
+	switch r.Reason {
+	case assay.ReasonCasesFailed:
+		return "assay runs cases " + r.ID.String() + " --failed"
+	case assay.ReasonLaunchFailed, assay.ReasonResultsMissing:
+		return "assay runs show " + r.ID.String() // there is no output, or it does not tell
 	}
-	o.need(r, string(r.State)+": "+orElse(r.Sentence, string(r.Reason)), do)
+	return "assay logs " + r.ID.String() + " --tail 20"
 }
 
 // startedAgain says whether a later run of the same harness is shown.
 func (o *Overview) startedAgain(r assay.Run) bool {
 	later := func(x assay.Run) bool {
-		return x.Suite != nil && x.ID > r.ID && x.ProjectID == r.ProjectID && x.Suite.Suite == r.Suite.Suite
+		return x.Suite != nil && x.ID > r.ID && x.ProjectID == r.ProjectID && x.Suite.Name == r.Suite.Name
 	}
 	return slices.ContainsFunc(o.Active, func(x RunView) bool { return later(x.Run) }) || slices.ContainsFunc(o.Recent, later)
 }

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -202,5 +203,45 @@ func TestRunsOfASuiteAreListedByItsName(t *testing.T) {
 	rows, err := w.tcp.Runs(ctx, api.RunQuery{Kind: assay.RunExternal}, store.Page{})
 	if err != nil || len(rows.Items) != 1 || rows.Items[0].Harness == nil {
 		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// The page shows how suites and schedules stand, and what a person does about a harness that failed.
+func TestSuitesAndSchedulesInTheOverview(t *testing.T) {
+	w, ctx := suited(t), t.Context()
+	if _, err := w.tcp.ApplySchedules(ctx, "default", file(t, definitions)); err != nil {
+		t.Fatal(err)
+	}
+	s := api.Services{Store: w.store, Now: now, Owner: func() api.OwnerInfo { return api.OwnerInfo{Driving: true} }}
+	o, err := s.Overview(ctx)
+	if err != nil || len(o.Suites) != 1 || o.Suites[0].State != api.IdleState || len(o.Schedules) != 1 || o.Schedules[0].Name != "night" || len(o.Attention) != 0 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	for reason, do := range map[assay.Reason]string{
+		assay.ReasonCasesFailed: "assay runs cases %s --failed", assay.ReasonLaunchFailed: "assay runs show %s",
+		assay.ReasonResultsMissing: "assay runs show %s", assay.ReasonTimeLimit: "assay logs %s --tail 20",
+	} {
+		r, err := w.tcp.RunSuite(ctx, "default", "nightly", engine.SuiteRequest{}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := w.store.Runs().TakeUp(ctx, r.ID, r.Epoch, false, now())
+		if err == nil {
+			_, err = w.store.Runs().Change(ctx, r.ID, store.Change{From: []assay.RunState{run.State}, To: assay.RunFailed, Reason: reason, Sentence: "s", Now: now()})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, err = s.Overview(ctx); err != nil || o.Suites[0].State != "failed" || o.Suites[0].Newest.ID != r.ID || len(o.Attention) != 1 || o.Attention[0].Do != fmt.Sprintf(do, r.ID) {
+			t.Errorf("%s: %+v, %v", reason, o.Attention, err)
+		}
+	}
+	sched := o.Schedules[0]
+	tick := assay.Tick{At: *sched.NextAt, DoneAt: now(), Outcome: assay.TickFailed, Sentence: "there is no suite nightly"}
+	if done, err := w.store.Schedules().Ticked(ctx, sched.ID, *sched.NextAt, tick, sched.NextAt); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	if o, err = s.Overview(ctx); err != nil || len(o.Attention) != 2 || !strings.Contains(o.Attention[0].Sentence, "no suite nightly") || o.Attention[0].Do != "assay schedule show night" {
+		t.Errorf("%+v, %v", o.Attention, err)
 	}
 }

@@ -38,6 +38,19 @@ type view struct {
 	Err error
 }
 
+// Standing is how a suite stands: as its newest run does.
+func (v view) Standing(s api.SuiteStanding) string {
+	if s.Newest == nil {
+		return s.State
+	}
+	for _, r := range v.Active {
+		if r.ID == s.Newest.ID {
+			return standing(r)
+		}
+	}
+	return state(*s.Newest)
+}
+
 // Refresh is after how many seconds the browser asks again: often while something runs.
 func (v view) Refresh() int {
 	if len(v.Active) > 0 || v.Err != nil {

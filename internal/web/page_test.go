@@ -122,7 +122,7 @@ func TestASuiteOnThePage(t *testing.T) {
 	o := overview()
 	at := o.At
 	suite := assay.Run{ID: 8, Project: "default", Kind: assay.RunSuite, State: assay.RunRunning, Phase: assay.PhaseExecuting, StartedAt: &at, By: "ann",
-		Suite: &assay.SuiteSpec{Suite: "nightly"}}
+		Suite: &assay.SuiteSpec{Name: "nightly"}}
 	o.Active = []api.RunView{{RunRow: api.RunRow{Run: suite, Harness: &assay.SuiteFacts{
 		Where: "box", LogLines: 1234, Idle: true, ActiveAt: &at,
 		Progress: &assay.Progress{Done: 3, Total: 20, Text: "<b>cases</b>", Guessed: true}, Metrics: []assay.Metric{{Name: "acc", Value: 0.5}},
@@ -143,5 +143,39 @@ func TestASuiteOnThePage(t *testing.T) {
 		if strings.Contains(body, never) {
 			t.Errorf("the page says %q of a suite", never)
 		}
+	}
+}
+
+// How suites and schedules stand is one short table each; a harness is called what its kind is.
+func TestSuitesAndSchedulesOnThePage(t *testing.T) {
+	o := overview()
+	at := o.At
+	run := func(id assay.RunID, kind assay.RunKind, state assay.RunState, name string) assay.Run {
+		return assay.Run{ID: id, Project: "default", Kind: kind, State: state, StartedAt: &at, Suite: &assay.SuiteSpec{Name: name}}
+	}
+	silent, over, elsewhere := run(8, assay.RunSuite, assay.RunRunning, "nightly"), run(5, assay.RunSuite, assay.RunFailed, "weekly"), run(9, assay.RunExternal, assay.RunFailed, "ci")
+	o.Active = []api.RunView{{RunRow: api.RunRow{Run: silent, Harness: &assay.SuiteFacts{Idle: true, ActiveAt: &at}}}}
+	o.Recent = []assay.Run{elsewhere, over}
+	o.Suites = []api.SuiteStanding{{Project: "default", Suite: "never", State: api.IdleState, Description: "<i>not</i> yet"},
+		{Project: "default", Suite: "nightly", State: "running", Newest: &silent}, {Project: "default", Suite: "weekly", State: "failed", Newest: &over}}
+	night := assay.ScheduleDef{Zone: "Europe/Berlin", Suite: &assay.ScheduledSuite{Name: "nightly"}}
+	o.Schedules = []assay.Schedule{
+		{Project: "default", Name: "night", Def: night, NextAt: &at, Last: &assay.Tick{At: at.Add(-24 * time.Hour), Outcome: assay.TickSkipped, Run: 7, Sentence: "`r7` is running"}},
+		{Project: "default", Name: "held", Def: night, Paused: true},
+	}
+	_, body := get(t, serve(t, o, nil).URL)
+	for _, want := range []string{
+		`suites/never">never</a></td><td><span class="state idle">idle</span></td><td></td>`, "&lt;i&gt;not&lt;/i&gt; yet",
+		`suites/nightly">nightly</a></td><td><span class="state running">running, silent since 2026-07-01 23:30:00 UTC</span></td><td><a href="/api/v1/runs/r8">r8</a>`,
+		`<span class="state failed">failed</span></td><td><a href="/api/v1/runs/r5">r5</a>`, "external ci", "suite weekly", `</span> · suite nightly</h3>`, `<td class="how">`, // which may break a long word
+		`schedules/night">night</a></td><td>suite nightly</td><td>default</td><td class="when">2026-07-02 01:30 CEST</td><td class="when">2026-07-01 01:30 CEST</td>`,
+		`skipped <a href="/api/v1/runs/r7">r7</a>: <code>r7</code> is running`, `<td class="when">paused</td><td></td><td></td>`, "nothing is started until",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(body, "suite ci") {
+		t.Error("a harness that runs elsewhere is called a suite")
 	}
 }

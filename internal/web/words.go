@@ -14,7 +14,7 @@ import (
 // words are what the template calls to put values into words.
 func words() template.FuncMap {
 	return template.FuncMap{
-		"count": count, "when": when, "state": state, "standing": standing, "judges": judges, "ended": ended, "counts": counts,
+		"count": count, "when": when, "state": state, "standing": standing, "zoned": zoned, "next": next, "starts": starts, "judges": judges, "ended": ended, "counts": counts,
 		"pace": pace, "harness": harness, "progress": progress, "what": what, "spend": spend, "budget": budget, "month": month, "frame": frame, "coded": coded, "clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 	}
 }
@@ -60,6 +60,34 @@ func standing(v api.RunView) string {
 	return state(v.Run)
 }
 
+// zoned writes a time in a schedule's own zone and names the zone.
+func zoned(t time.Time, s assay.Schedule) string {
+	zone, err := time.LoadLocation(s.Def.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return t.In(zone).Format("2006-01-02 15:04 MST")
+}
+
+// next is when a schedule starts what it starts.
+func next(s assay.Schedule) string {
+	switch {
+	case s.Paused:
+		return "paused"
+	case s.NextAt == nil:
+		return "never again"
+	}
+	return zoned(*s.NextAt, s)
+}
+
+// starts is what a schedule starts.
+func starts(s assay.Schedule) string {
+	if s.Def.Suite != nil {
+		return "suite " + s.Def.Suite.Name
+	}
+	return "a grade run"
+}
+
 // piece is a stretch of a sentence, code where it stood between backticks.
 type piece struct {
 	Text string
@@ -84,10 +112,10 @@ func judges(r assay.Run) string {
 	return strings.Join(names, ", ")
 }
 
-// what names a run's suite, or its judges.
+// what names the harness of a suite or external run, or the judges of another.
 func what(r assay.Run) string {
 	if r.Suite != nil {
-		return "suite " + r.Suite.Suite
+		return string(r.Kind) + " " + r.Suite.Name
 	}
 	return judges(r)
 }
@@ -122,7 +150,9 @@ func harness(v api.RunView) string {
 	for _, m := range h.Metrics[max(0, len(h.Metrics)-3):] {
 		add("%s %s", m.Name, strconv.FormatFloat(m.Value, 'g', 6, 64))
 	}
-	if h.LogLines > 0 {
+	if h.LogLines == 1 {
+		add("1 line of output")
+	} else if h.LogLines > 1 {
 		add("%s lines of output", count(h.LogLines))
 	}
 	if h.Where != "" {
