@@ -47,7 +47,6 @@ type server struct {
 	hub   *hub
 	gates gates
 	ended ended
-	inbox inbox
 }
 
 // New makes the handler of the API: everything under Root, /openapi.json, /healthz and /metrics. It must be

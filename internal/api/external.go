@@ -95,17 +95,17 @@ func (s *server) report(ctx context.Context, in *externalReportInput) (out Exter
 	}
 	defer s.Engine.Silence().Speaks(run.ID)() // also where its output cannot be stored
 	b := in.Body
-	got, err := s.inbox.take(s.Harnesses, run.ID, b.Log)
+	got, err := s.take(ctx, run.ID, b.Log)
 	if err != nil {
 		return out, err
 	}
 	run, err = s.Engine.Report(ctx, run.ID, engine.Report{Progress: b.Progress, Metrics: b.Metrics, Links: b.Links,
-		Experiment: b.Experiment, LogBytes: got.log.Bytes, LogLines: got.log.Lines})
+		Experiment: b.Experiment, LogBytes: got.Log.Bytes, LogLines: got.Log.Lines})
 	if err != nil {
 		return out, err
 	}
 	s.hub.poke(run.ID)
 	out.RunView, err = s.view(ctx, run)
-	out.Sent, out.Stop = got.sent, run.Cancelling()
+	out.Sent, out.Stop = got.Sent, run.Cancelling()
 	return out, err
 }
