@@ -3,11 +3,10 @@ package wrap
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"assay/internal/assay"
+	"assay/internal/harness/resultfile"
 	"assay/internal/harness/results"
 )
 
@@ -19,16 +18,12 @@ const mostResults = 48 << 20
 func (r *running) results() (cases []assay.Case) {
 	room := int64(mostResults)
 	var names results.Names
-	for _, want := range r.Results {
-		files, err := filepath.Glob(want.Path)
-		if err == nil && len(files) == 0 {
-			err = fmt.Errorf("there is no such file")
+	for _, found := range resultfile.Written(r.folder, r.Results, r.before) {
+		if found.None != nil {
+			r.complain(found.Path, found.None)
 		}
-		if err != nil {
-			r.complain(want.Path, err)
-		}
-		for _, file := range files {
-			err := r.result(want.Format, file, func(c assay.Case) error {
+		for _, file := range found.Files {
+			err := r.result(found.Format, file, func(c assay.Case) error {
 				names.Place(&c)
 				raw, err := json.Marshal(c)
 				if err != nil {
@@ -41,52 +36,24 @@ func (r *running) results() (cases []assay.Case) {
 				return nil
 			})
 			if err != nil {
-				r.complain(file, err)
+				r.complain(file.Path, err)
 			}
 		}
 	}
 	return cases
 }
 
-func (r *running) result(format assay.ResultFormat, file string, f func(assay.Case) error) error {
-	in, err := os.Open(file)
+func (r *running) result(format assay.ResultFormat, file resultfile.File, f func(assay.Case) error) error {
+	in, err := file.Open()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("it is not a regular file")
-	}
-	if r.before[file] == stampOf(info) {
-		return fmt.Errorf("it is as it was before the run, so it is not its result")
-	}
-	return results.Read(format, filepath.Base(file), in, info.Size(), results.Options{Mask: r.masker}, f)
-}
-
-// stamp is by which a file that was written anew is known.
-type stamp struct{ changed, size int64 }
-
-func stampOf(info fs.FileInfo) stamp { return stamp{info.ModTime().UnixNano(), info.Size()} }
-
-// noteResults remembers the files that were there before the command.
-func (r *running) noteResults() {
-	r.before = map[string]stamp{}
-	for _, want := range r.Results {
-		files, _ := filepath.Glob(want.Path) // a bad pattern is complained about at the end
-		for _, file := range files {
-			if info, err := os.Stat(file); err == nil {
-				r.before[file] = stampOf(info)
-			}
-		}
-	}
+	return results.Read(format, filepath.Base(file.Path), in, file.Info.Size(), results.Options{Mask: r.masker}, f)
 }
 
 func (r *running) complain(file string, err error) {
 	text := fmt.Sprintf("results %s: %s", file, err)
 	r.Say("%s", text)
-	r.log.Mark(mask(text, r.secrets))
+	r.log.Mark(text)
 }

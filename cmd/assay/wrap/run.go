@@ -21,8 +21,12 @@ import (
 
 	"assay/internal/api/client"
 	"assay/internal/assay"
+	"assay/internal/durable"
 	"assay/internal/engine"
+	"assay/internal/harness/channel"
+	"assay/internal/harness/pipe"
 	"assay/internal/harness/report"
+	"assay/internal/harness/resultfile"
 	"assay/internal/logs"
 	"assay/internal/process"
 )
@@ -51,6 +55,8 @@ type Job struct {
 	Say         func(string, ...any)
 	Connect     func(Start) (Server, error) // of a server that may not be there
 	LastConnect func(Start) (Server, error) // once, when the command has ended
+
+	disk durable.Disk
 }
 
 // Exit statuses of a command that could not be run, as shells have them.
@@ -62,14 +68,15 @@ const (
 // running is a job under way.
 type running struct {
 	Job
-	secrets []string // values
+	secrets []string     // values
+	masker  *logs.Masker // of them; its stream is the output
 	spool   *spool
 	log     *logs.Writer
 	started time.Time
-	before  map[string]stamp // result files that were there already
+	folder  string            // where it runs
+	before  resultfile.Stamps // result files that were there already
 
 	mu      sync.Mutex
-	masker  *logs.Masker
 	watcher *report.Watcher
 	pass    []byte
 }
@@ -92,6 +99,9 @@ func Run(ctx context.Context, j Job) (d Done, err error) {
 	}
 	if r.watcher, err = report.NewWatcher(j.Link); err != nil {
 		return d, assay.Errorf(assay.CodeInvalid, "%w", err)
+	}
+	if r.folder, err = os.Getwd(); err != nil { // it is gone: patterns from the root are found still
+		r.folder = "."
 	}
 	start := r.begin()
 	if err := start.Ask.Validate(); err != nil {
@@ -136,7 +146,7 @@ func (r *running) begin() Start {
 	}
 	argv := make([]string, len(r.Argv))
 	for i, arg := range r.Argv {
-		argv[i] = mask(arg, r.secrets)
+		argv[i] = r.masker.Text(arg)
 	}
 	return Start{Project: r.Project, Key: client.NewKey(), Place: r.Place, At: r.started.UTC(), Ask: engine.ExternalRequest{
 		Name: name, Exclusive: r.Exclusive, Argv: bounded(argv), Where: r.Where, PID: os.Getpid(), Env: bounded(r.environment()), Stale: assay.Seconds(r.Stale), By: r.By,
@@ -162,10 +172,10 @@ func bounded(list []string) []string {
 
 // keep makes the spool.
 func (r *running) keep(start Start) (err error) {
-	if r.spool, err = newSpool(r.Spool, start); err != nil {
+	if r.spool, err = newSpool(r.Spool, start, r.disk); err != nil {
 		return err
 	}
-	r.log, err = logs.OpenWriter(r.spool.path(logDir), logs.Options{Secrets: r.secrets})
+	r.log, err = logs.OpenWriter(r.spool.path(logDir), logs.Options{Secrets: r.secrets, Room: true, Disk: r.disk})
 	return err
 }
 
@@ -173,7 +183,7 @@ func (r *running) keep(start Start) (err error) {
 func (r *running) environment() (env []string) {
 	for _, name := range r.Env {
 		if v, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+mask(v, r.secrets))
+			env = append(env, name+"="+r.masker.Text(v))
 		}
 	}
 	for _, name := range r.Secrets {
@@ -203,7 +213,7 @@ func (r *running) ask(ctx context.Context, s *sender) error {
 
 // run runs the command, tells what comes, and what is left at the end.
 func (r *running) run(s *sender) Done {
-	r.noteResults()
+	r.before = resultfile.Note(r.folder, r.Results)
 	stops := make(chan struct{})
 	s.stop = sync.OnceFunc(func() { close(stops) })
 	telling, enough := context.WithCancel(context.Background())
@@ -215,7 +225,10 @@ func (r *running) run(s *sender) Done {
 	if err := r.log.Close(); err != nil {
 		r.Say("the end of the output could not be kept: %s", err)
 	}
-	if err := writeJSON(r.spool.dir, finishFile, f); err != nil {
+	if err := r.spool.seal(); err != nil {
+		r.Say("the end of the reports could not be kept: %s", err)
+	}
+	if err := r.spool.write(finishFile, f); err != nil { // the last: what has it is whole
 		r.Say("%s", err)
 	}
 	enough()
@@ -280,24 +293,25 @@ func (r *running) child(stops <-chan struct{}) (f engine.Finish, status int) {
 	if err != nil {
 		return engine.Finish{Code: -1, Error: err.Error()}, statusUnallowed
 	}
-	channel, closeChannel, err := r.channel()
+	reports, theirs, err := channel.Open(r.spool.path(fifoFile))
 	if err != nil {
 		r.Say("no report channel: %s", err)
 	}
 	markValue := "ASSAY_WRAP_" + rand.Text() + "=1" // a name of its own: a wrap inside this one keeps it, and sets another
 	spec := process.TreeSpec{Argv: r.Argv, Dir: ".", Stdin: r.stdin(), Stdout: outEnd, Stderr: errsEnd, Mark: markValue, Env: append(os.Environ(), markValue)}
-	if channel != nil {
-		spec.Extra = []*os.File{channel}
-		spec.Env = append(spec.Env, "ASSAY_REPORT_FD=3", "ASSAY_REPORT="+r.spool.path(fifoFile))
+	if reports != nil {
+		spec.Extra = []*os.File{theirs}
+		spec.Env = append(spec.Env, reports.Env()...)
+		reports.Listen(r.masker, func(e report.Event) { r.spool.add(e) }, r.log.Mark)
+		defer reports.Close()
 	}
 	tree, err := process.StartTree(spec)
 	if err != nil {
 		out.Close()
 		errs.Close()
-		closeChannel()
 		fmt.Fprintf(r.Err, "assay: %s\n", err)
-		r.log.Mark("could not be started: " + mask(err.Error(), r.secrets))
-		return engine.Finish{Code: -1, Error: mask(err.Error(), r.secrets)}, unstarted(err)
+		r.log.Mark("could not be started: " + err.Error())
+		return engine.Finish{Code: -1, Error: r.masker.Text(err.Error())}, unstarted(err)
 	}
 	var reading sync.WaitGroup
 	reading.Go(func() { r.copy(out, r.Out) })
@@ -305,7 +319,6 @@ func (r *running) child(stops <-chan struct{}) (f engine.Finish, status int) {
 	facts := r.await(tree, stops)
 	drain(&reading, out, errs)
 	r.rest()
-	closeChannel()
 	f = engine.Finish{Code: facts.Code}
 	if facts.Signal != 0 {
 		f.Code, f.Signal = -1, unix.SignalName(facts.Signal)
@@ -385,7 +398,7 @@ func drain(reading *sync.WaitGroup, pipes ...*os.File) {
 // pipe, so that the command learns of it as it would without us.
 func (r *running) copy(from *os.File, to io.Writer) {
 	defer from.Close()
-	out := &pipeEnd{f: from}
+	out := pipe.NewReader(from)
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := out.Read(buf)

@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/api"
 	"assay/internal/assay"
+	"assay/internal/durable"
 	"assay/internal/engine"
 	"assay/internal/harness/report"
 	"assay/internal/logs"
@@ -136,7 +137,7 @@ func sentSoFar(err error) (int64, bool) {
 // told notes for a later process what the server has. Where that cannot be kept it is told again, which
 // changes nothing.
 func (s *sender) told() (more bool, err error) {
-	_ = writeJSON(s.spool.dir, sentFile, s.state)
+	_ = s.spool.write(sentFile, s.state)
 	return true, nil
 }
 
@@ -271,6 +272,6 @@ func Send(ctx context.Context, dir string, connect func(Start) (Server, error)) 
 // PlaceOf is where a kept run was to be told.
 func PlaceOf(dir string) (Place, error) {
 	var s Start
-	err := readJSON(dir, startFile, &s)
+	err := durable.ReadJSON(dir, startFile, &s)
 	return s.Place, err
 }

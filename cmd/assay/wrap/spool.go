@@ -2,20 +2,19 @@ package wrap
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"assay/internal/assay"
+	"assay/internal/durable"
 	"assay/internal/engine"
 	"assay/internal/harness/report"
 )
@@ -40,6 +39,7 @@ type Place struct {
 // spool is the folder of one wrapped command.
 type spool struct {
 	dir   string
+	disk  durable.Disk
 	lock  *os.File
 	start Start
 
@@ -69,19 +69,22 @@ type sent struct {
 var errBusy = errors.New("another process uses it")
 
 // newSpool makes a folder below root that only this user can read.
-func newSpool(root string, s Start) (*spool, error) {
-	if err := os.MkdirAll(root, 0o700); err != nil {
+func newSpool(root string, s Start, disk durable.Disk) (*spool, error) {
+	if err := disk.MakeFolder(root); err != nil {
 		return nil, fmt.Errorf("make folder for reports: %w", err)
 	}
 	dir, err := os.MkdirTemp(root, s.At.UTC().Format("20060102T150405Z-")+"*")
+	if err == nil {
+		err = disk.SyncPath(root)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make folder for reports: %w", err)
 	}
-	sp := &spool{dir: dir, start: s}
+	sp := &spool{dir: dir, disk: disk, start: s}
 	if sp.lock, err = takeLock(dir); err != nil {
 		return nil, err
 	}
-	if err := writeJSON(dir, startFile, s); err != nil {
+	if err := sp.write(startFile, s); err != nil {
 		return nil, err
 	}
 	sp.events, err = os.OpenFile(filepath.Join(dir, eventsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -94,7 +97,7 @@ func newSpool(root string, s Start) (*spool, error) {
 // openSpool opens one that an earlier process left.
 func openSpool(dir string) (sp *spool, err error) {
 	sp = &spool{dir: dir}
-	if err := readJSON(dir, startFile, &sp.start); err != nil { // first: nothing is written into a folder that is none
+	if err := durable.ReadJSON(dir, startFile, &sp.start); err != nil { // first: nothing is written into a folder that is none
 		return nil, err
 	}
 	sp.lock, err = takeLock(dir)
@@ -124,6 +127,16 @@ func (s *spool) close() {
 func (s *spool) drop() error {
 	s.close()
 	return os.RemoveAll(s.dir)
+}
+
+// write makes a file appear whole and for good, or not at all.
+func (s *spool) write(name string, v any) error { return s.disk.WriteJSON(s.dir, name, v) }
+
+// seal makes the events durable: the command has ended.
+func (s *spool) seal() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.disk.SyncFile(s.events)
 }
 
 func (s *spool) path(name string) string { return filepath.Join(s.dir, name) }
@@ -175,7 +188,7 @@ func (s *spool) next(from int64) (events []report.Event, to int64, err error) {
 }
 
 func (s *spool) sent() (b sent, err error) {
-	err = readJSON(s.dir, sentFile, &b)
+	err = durable.ReadJSON(s.dir, sentFile, &b)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
 	}
@@ -186,7 +199,7 @@ func (s *spool) sent() (b sent, err error) {
 // of its command is not known.
 func (s *spool) finished() (f *engine.Finish, err error) {
 	f = &engine.Finish{}
-	if err := readJSON(s.dir, finishFile, f); err != nil {
+	if err := durable.ReadJSON(s.dir, finishFile, f); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
@@ -208,44 +221,4 @@ func Left(root string) []string {
 		}
 	}
 	return dirs
-}
-
-func readJSON(dir, name string, v any) error {
-	raw, err := os.ReadFile(filepath.Join(dir, name))
-	if err == nil {
-		err = json.Unmarshal(raw, v)
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", filepath.Join(dir, name), err)
-	}
-	return nil
-}
-
-// writeJSON makes a file appear whole or not at all.
-func writeJSON(dir, name string, v any) error {
-	var raw bytes.Buffer
-	enc := json.NewEncoder(&raw)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	path := filepath.Join(dir, name)
-	if err == nil {
-		err = os.WriteFile(path+".new", raw.Bytes(), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
-// mask takes secrets out of a text that is not output.
-func mask(text string, secrets []string) string {
-	for _, s := range secrets {
-		if s != "" {
-			text = strings.ReplaceAll(text, s, "****")
-		}
-	}
-	return text
 }

@@ -3,12 +3,15 @@ package wrap
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +21,7 @@ import (
 
 	"assay/internal/api"
 	"assay/internal/assay"
+	"assay/internal/durable"
 	"assay/internal/engine"
 	"assay/internal/logs"
 )
@@ -171,7 +175,7 @@ func TestAServerThatHangsHoldsNothingUp(t *testing.T) {
 // no end.
 func TestASpoolWhoseWrapWasKilled(t *testing.T) {
 	root, s := t.TempDir(), &told{}
-	sp, err := newSpool(root, Start{Project: "default", Key: "k", At: time.Now()})
+	sp, err := newSpool(root, Start{Project: "default", Key: "k", At: time.Now()}, durable.Disk{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,5 +320,74 @@ func TestAStartThatAServerRefusesIsNotKept(t *testing.T) {
 	j.Argv = []string{long}
 	if done, err := Run(t.Context(), j); err != nil || done.Status != 7 || s.asked.Name != strings.Repeat("ä", 50) {
 		t.Errorf("%+v, %v, name %q", done, err, s.asked.Name)
+	}
+}
+
+// A file that two patterns mean is read once; one that nobody writes to is not waited for.
+func TestResultFilesAreReadOnce(t *testing.T) {
+	s := &told{}
+	dir := t.TempDir()
+	j, out := job(t, s, `cd "$DIR"; printf '<testsuite><testcase name="a"/><testcase name="b"/></testsuite>' > out.xml; mkfifo pipe.xml`)
+	t.Setenv("DIR", dir)
+	for _, path := range []string{"*.xml", "out.xml", "./out.xml"} {
+		j.Results = append(j.Results, assay.ResultFile{Format: assay.ResultJUnit, Path: filepath.Join(dir, ".") + "/" + path})
+	}
+	var said []string
+	j.Say = func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	done, err := Run(t.Context(), j)
+	if err != nil || done.Status != 0 || len(s.ends) != 1 || len(s.ends[0].Cases) != 2 {
+		t.Errorf("%+v, %v, %+v, %q", done, err, s.ends, out)
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "pipe.xml is not a regular file") {
+		t.Errorf("said %q", said)
+	}
+}
+
+// A secret shows itself in the forms in which output is searched for it, in a command line and a variable too.
+func TestSecretsInACommandLine(t *testing.T) {
+	const secret = "hunter2-hunter2?"
+	t.Setenv("WRAP_SECRET", secret)
+	t.Setenv("WRAP_SHOWN", "https://x.example/?key="+url.QueryEscape(secret))
+	s := &told{}
+	j, _ := job(t, s, "true")
+	j.Argv = append(j.Argv, secret, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("me:"+secret)))
+	j.Secrets, j.Env = []string{"WRAP_SECRET"}, []string{"WRAP_SHOWN"}
+	if _, err := Run(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%+v", s.asked)
+	for _, form := range []string{"hunter2", "aHVudGVyMi1odW50ZXIyP", "1bnRlcjItaHVudGVyMj"} {
+		if strings.Contains(text, form) {
+			t.Errorf("%q is in %s", form, text)
+		}
+	}
+	if !strings.Contains(text, "WRAP_SHOWN=https://x.example/?key=****") || !strings.Contains(text, "WRAP_SECRET=****") {
+		t.Errorf("%s", text)
+	}
+}
+
+// What is kept outlives a power cut: the start before the command, its output and reports before its end.
+func TestTheOrderOfWhatIsKept(t *testing.T) {
+	j, _ := job(t, &hanging{}, `echo out; echo "metric a 1" >&$ASSAY_REPORT_FD`)
+	j.Patience = time.Millisecond
+	var mu sync.Mutex
+	var steps []string
+	j.disk.Sync = func(f *os.File) error {
+		mu.Lock()
+		defer mu.Unlock()
+		steps = append(steps, filepath.Base(f.Name()))
+		return f.Sync()
+	}
+	if done, err := Run(t.Context(), j); err != nil || done.Told {
+		t.Fatal(done, err)
+	}
+	left := Left(j.Spool)
+	if len(left) != 1 {
+		t.Fatal(left)
+	}
+	kept := filepath.Base(left[0])
+	want := []string{filepath.Base(j.Spool), "wrap.json.new", kept, kept, "00000000000000000000-000000000000", "log", "events", "finish.json.new", kept}
+	if !slices.Equal(steps, want) {
+		t.Errorf("%q, want %q", steps, want)
 	}
 }

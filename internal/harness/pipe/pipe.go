@@ -1,4 +1,5 @@
-package wrap
+// Package pipe reads pipes of which somebody may hold the other end for ever.
+package pipe
 
 import (
 	"errors"
@@ -9,24 +10,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeEnd reads a pipe to its end, or to its deadline and then what is in it at that moment: what was written
+// Reader reads a pipe to its end, or to its deadline and then what is in it at that moment: what was written
 // before the deadline is never lost, however late it is read, and a writer that stays cannot hold the
 // reader.
-type pipeEnd struct {
+type Reader struct {
 	f    *os.File
 	past bool
 	room int // after the deadline, for what others write meanwhile
 }
 
-// mostPiped is more than a pipe holds.
-const mostPiped = 1 << 20
+// most is more than a pipe holds.
+const most = 1 << 20
 
-func (e *pipeEnd) Read(p []byte) (n int, err error) {
+// NewReader reads a pipe that may have deadlines.
+func NewReader(f *os.File) *Reader { return &Reader{f: f} }
+
+func (e *Reader) Read(p []byte) (n int, err error) {
 	if !e.past {
 		if n, err = e.f.Read(p); !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
-		e.past, e.room = true, mostPiped
+		e.past, e.room = true, most
 		_ = e.f.SetReadDeadline(time.Time{})
 	}
 	raw, err := e.f.SyscallConn()
