@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assay/internal/assay"
+	"assay/internal/logs"
 )
 
 // leastSecret is what can be masked: shorter texts stand everywhere by chance. A passed variable whose
@@ -44,15 +45,16 @@ func Environ(ctx context.Context, def assay.SuiteDefinition, values []assay.Para
 	}
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }) // one may hold another
 	secrets = slices.Compact(secrets)
+	masker, err := logs.NewMasker(secrets)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	for _, e := range env {
 		name, text, _ := strings.Cut(e, "=")
 		if hidden[name] {
 			text = mask
 		}
-		for _, s := range secrets {
-			text = strings.ReplaceAll(text, s, mask)
-		}
-		shown = append(shown, name+"="+text)
+		shown = append(shown, name+"="+masker.Text(text))
 	}
 	return env, shown, secrets, nil
 }

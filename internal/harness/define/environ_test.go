@@ -2,8 +2,10 @@ package define
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +87,23 @@ env:
 	}
 	if want := []string{"of-vault-home-clean", "ghp_12345678", "from-file", "from-env"}; !slices.Equal(secrets, want) {
 		t.Errorf("%q", secrets)
+	}
+}
+
+// A secret that stands in another variable in base64, in a URL or in JSON is hidden there too, as in output.
+func TestSecretsInOtherVariablesInEveryForm(t *testing.T) {
+	const key = "k3y/with \"quotes\"+"
+	def := inFolder(t, t.TempDir(), "command: [./x]\nenv:\n  secrets: {KEY: {env: THE_KEY}}\n  pass: [BASIC, ADDRESS, CONFIG]")
+	vars := map[string]string{"THE_KEY": key, "BASIC": "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+key)),
+		"ADDRESS": "https://x/?k=" + url.QueryEscape(key), "CONFIG": `{"k":"k3y/with \"quotes\"+"}`}
+	env, shown, _, err := Environ(t.Context(), def, nil, lookupIn(vars))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(shown, "|")
+	if !slices.Contains(env, "BASIC="+vars["BASIC"]) || strings.Contains(text, "3kvd2l0aCAicXVvdGVzIi") || !strings.HasPrefix(text, "BASIC=Basic ") ||
+		!strings.Contains(text, `****|ADDRESS=https://x/?k=****|CONFIG={"k":"****"}|KEY=****`) {
+		t.Errorf("%s", text)
 	}
 }
 
