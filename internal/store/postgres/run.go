@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -17,7 +18,9 @@ const (
 	r.revision, r.concurrency, r.stalls, r.partial, r.as_of, r.created_at, r.started_at, r.ended_at, r.heartbeat_at, r.progress_at, r.wake_at,
 	r.cancel_requested_at, r.cancel_now, r.pause_requested_at, r.end_requested_at, r.sampled, r.planned, r.left_unsettled, r.left_undated, r.left_empty,
 	r.left_late, r.budget, u.spec, r.cancel_requested_by`
-	runSelect = "SELECT " + runColumns + " FROM runs r JOIN projects p ON p.id = r.project_id JOIN run_specs s ON s.run_id = r.id LEFT JOIN suite_runs u ON u.run_id = r.id"
+	runFrom        = " FROM runs r JOIN projects p ON p.id = r.project_id JOIN run_specs s ON s.run_id = r.id "
+	runSelect      = "SELECT " + runColumns + runFrom + "LEFT JOIN suite_runs u ON u.run_id = r.id"
+	runSelectSuite = "SELECT " + runColumns + runFrom + "JOIN suite_runs u ON u.run_id = r.id"
 )
 
 func runInto(r *assay.Run) []any {
@@ -88,29 +91,42 @@ func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []
 	return list, next, err
 }
 
-// listRuns is the query for at most limit runs before one, newest first.
+// listRuns is the query for at most limit runs before one, newest first. A suite's or schedule's are a range
+// of an index, and asked for as one: planned for a name that is not known yet, equality and the order of
+// numbers would be taken for a walk through all runs. So would a limit that is not known yet for much.
 func listRuns(q store.RunQuery, before int64, limit int) (query string, args []any) {
-	id, project := "r.id", "r.project_id"
-	if q.Suite != "" { // one suite's are a part of the index suite_runs_newest
-		id, project = "u.run_id", "u.project_id"
+	from, order, w := runSelect, "r.id DESC", (*clause)(nil)
+	within := func(table, column, id, name string) {
+		w = where(table+".project_id = ?", q.Project)
+		w.and("("+column+", "+id+") < (?, ?)", name, before)
+		w.and(column+" >= ?", name)
+		order = column + " DESC, " + id + " DESC"
 	}
-	w := where(id+" < ?", before)
-	if q.Project != 0 {
-		w.and(project+" = ?", q.Project)
+	equal := func(column, value string) {
+		if value != "" {
+			w.and(column+" = ?", value)
+		}
 	}
-	if q.Suite != "" {
-		w.and("u.suite = ?", q.Suite)
+	switch {
+	case q.Project == 0:
+		w = where("r.id < ?", before)
+		equal("u.suite", q.Suite)
+		equal("r.schedule", q.Schedule)
+	case q.Suite != "":
+		from = runSelectSuite
+		within("u", "u.suite", "u.run_id", q.Suite)
+		equal("r.schedule", q.Schedule)
+	case q.Schedule != "":
+		within("r", "r.schedule", "r.id", q.Schedule)
+	default:
+		w = where("r.id < ?", before)
+		w.and("r.project_id = ?", q.Project)
 	}
-	if q.Schedule != "" {
-		w.and("r.schedule = ?", q.Schedule)
-	}
-	if q.Kind != "" {
-		w.and("r.kind = ?", q.Kind)
-	}
+	equal("r.kind", string(q.Kind))
 	if len(q.States) > 0 {
 		w.and("r.state = ANY(?)", texts(q.States))
 	}
-	return runSelect + w.sql.String() + " ORDER BY " + id + " DESC LIMIT " + w.next(), w.values(limit)
+	return from + w.sql.String() + " ORDER BY " + order + " LIMIT " + strconv.Itoa(limit), w.values()
 }
 
 func (r runs) Waiting(ctx context.Context, now time.Time) (list []assay.Run, err error) {

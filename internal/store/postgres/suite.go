@@ -81,10 +81,12 @@ func (s suites) History(ctx context.Context, project assay.ProjectID, name strin
 	return list, err
 }
 
-// newestRuns steps from name to name, so that it reads as many rows as there are names, not runs.
+// newestRuns steps from name to name, so that it reads as many rows as there are names, not runs. A suite is
+// asked for as a range, as in listRuns.
 const newestRuns = `WITH RECURSIVE names (suite) AS ((SELECT min(suite) FROM suite_runs WHERE project_id = $1)
 	UNION ALL SELECT (SELECT min(u.suite) FROM suite_runs u WHERE u.project_id = $1 AND u.suite > n.suite) FROM names n WHERE n.suite IS NOT NULL)
-	SELECT (SELECT max(u.run_id) FROM suite_runs u WHERE u.project_id = $1 AND u.suite = n.suite) FROM names n WHERE n.suite IS NOT NULL`
+	SELECT (SELECT u.run_id FROM suite_runs u WHERE u.project_id = $1 AND u.suite >= n.suite AND u.suite <= n.suite ORDER BY u.suite DESC, u.run_id DESC LIMIT 1)
+	FROM names n WHERE n.suite IS NOT NULL`
 
 func (s suites) Newest(ctx context.Context, project assay.ProjectID) (newest map[string]assay.Run, err error) {
 	err = s.read(ctx, func(ctx context.Context, c conn) error {
@@ -98,7 +100,7 @@ func (s suites) Newest(ctx context.Context, project assay.ProjectID) (newest map
 		}
 		newest = make(map[string]assay.Run, len(list))
 		for _, run := range list {
-			newest[run.Suite.Suite] = run
+			newest[run.Suite.Name] = run
 		}
 		return nil
 	})
