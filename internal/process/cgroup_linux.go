@@ -3,8 +3,9 @@ package process
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,14 +22,28 @@ type cgroup struct {
 	fd  *os.File // while it is entered
 }
 
-// newCgroup makes one below that of this process; nil where that cannot be done. No two ever have one
-// name: what is written down of one must not mean another later.
-func newCgroup() *cgroup {
+// CgroupOf is the folder of the control group that a tree with this mark gets when a process of the same group
+// as this one starts it, "" where there is none of version 2. Who notes it before the start finds the folder
+// however the start goes on.
+func CgroupOf(mark string) string {
 	own := ownCgroup()
-	if own == "" {
+	if own == "" || mark == "" {
+		return ""
+	}
+	name := sha256.Sum256([]byte(mark)) // the mark itself may hold what no name can
+	return filepath.Join(own, "assay-"+hex.EncodeToString(name[:16]))
+}
+
+// newCgroup makes one below that of this process; nil where that cannot be done. No two ever have one
+// name, as no two trees have one mark: what is written down of one must not mean another later.
+func newCgroup(mark string) *cgroup {
+	if mark == "" {
+		mark = rand.Text()
+	}
+	dir := CgroupOf(mark)
+	if dir == "" {
 		return nil
 	}
-	dir := filepath.Join(own, fmt.Sprintf("assay-%d-%s", os.Getpid(), rand.Text()))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil
 	}
@@ -101,7 +116,10 @@ func (c *cgroup) entered() {
 // kill kills all that is in c, whatever it does meanwhile.
 func (c *cgroup) kill() {
 	if c != nil {
-		os.WriteFile(filepath.Join(c.dir, "cgroup.kill"), []byte("1"), 0)
+		if f, err := os.OpenFile(filepath.Join(c.dir, "cgroup.kill"), os.O_WRONLY, 0); err == nil {
+			f.WriteString("1")
+			f.Close()
+		}
 	}
 }
 

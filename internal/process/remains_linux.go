@@ -8,14 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remains are what is known of a tree whose parent died. A process is of it when that is proven: it is the
-// leader, in a group that the leader leads still, in the tree's control group, or carries its mark.
-type Remains struct {
-	Leader Identity `json:"leader"`
-	Cgroup string   `json:"cgroup,omitempty"`
-	Mark   string   `json:"mark"`
-}
-
 // End kills what is left of the tree, again and again until nothing is. left are the processes that
 // would not go within limit.
 func (r Remains) End(limit time.Duration) (left []int) {

@@ -21,7 +21,7 @@ type TreeSpec struct {
 	Extra                 []*os.File // from descriptor 3
 	// Mark is NAME=value that stands in Env: whoever carries it belongs to the tree.
 	Mark string
-	// Cgroup asks for a control group of its own where one can be made (Linux, cgroup v2).
+	// Cgroup asks for a control group of its own where one can be made (Linux, cgroup v2): CgroupOf(Mark).
 	Cgroup bool
 }
 
@@ -62,7 +62,7 @@ func StartTree(s TreeSpec) (*Tree, error) {
 	}
 	t := &Tree{spec: s, exited: make(chan struct{})}
 	if s.Cgroup {
-		t.cgroup = newCgroup()
+		t.cgroup = newCgroup(s.Mark)
 	}
 	started := make(chan error, 1)
 	go t.live(path, started)

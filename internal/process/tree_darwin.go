@@ -22,13 +22,6 @@ func (t *Tree) killAdopted() []int { return nil }
 
 func hasChildren() bool { return false }
 
-// Remains are what is known of a tree whose parent died.
-type Remains struct {
-	Leader Identity `json:"leader"`
-	Cgroup string   `json:"cgroup,omitempty"`
-	Mark   string   `json:"mark"`
-}
-
 // End kills the group of a leader that is alive still.
 func (r Remains) End(limit time.Duration) (left []int) {
 	deadline := time.Now().Add(limit)
@@ -59,9 +52,12 @@ func (r Remains) kill(but int) (found []int) {
 	return found
 }
 
+// CgroupOf is none: there are no control groups here.
+func CgroupOf(string) string { return "" }
+
 type cgroup struct{}
 
-func newCgroup() *cgroup                   { return nil }
+func newCgroup(string) *cgroup             { return nil }
 func (*cgroup) path() string               { return "" }
 func (*cgroup) enter(*syscall.SysProcAttr) {}
 func (*cgroup) entered()                   {}

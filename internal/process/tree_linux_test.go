@@ -2,6 +2,7 @@ package process
 
 import (
 	"bufio"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ type keeper struct {
 	all     []int
 }
 
-const testMark = "PROCESS_TEST_MARK=7c1f"
+var testMark = "PROCESS_TEST_MARK=" + rand.Text()
 
 // startKeeper starts one whose tree is led by a role that announces itself.
 func startKeeper(t *testing.T, leader string, env ...string) *keeper {
@@ -97,7 +98,7 @@ func alive(pid int) bool {
 // that is a failure in CI.
 func needCgroups(t *testing.T) {
 	t.Helper()
-	c := newCgroup()
+	c := newCgroup(rand.Text())
 	if own := ownCgroup(); c == nil && os.Getenv("CI") != "" && own != "" && unix.Access(own, unix.W_OK) == nil {
 		t.Fatalf("no control group was made below %s, where one may be", own)
 	}
