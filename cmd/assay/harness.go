@@ -14,9 +14,9 @@ import (
 )
 
 // facts are what is known of a run's harness, or nothing yet.
-func facts(v api.RunView) assay.SuiteFacts {
+func facts(v api.RunView) assay.Harness {
 	if v.Harness == nil {
-		return assay.SuiteFacts{}
+		return assay.Harness{}
 	}
 	return *v.Harness
 }
@@ -110,7 +110,7 @@ func (a *app) printHarnessEnd(v api.RunView) {
 }
 
 // printResults prints what the result files held.
-func (a *app) printResults(v api.RunView, f assay.SuiteFacts) {
+func (a *app) printResults(v api.RunView, f assay.Harness) {
 	if c := v.Cases; c != nil {
 		a.print("cases       %d: %s: `assay runs cases %s`\n", c.Total, c.Parts(), v.ID.String())
 	}
@@ -128,7 +128,7 @@ func (a *app) printHarness(v api.RunView) {
 	f, spec := facts(v), *v.Suite
 	a.print("%s\n", headText(v))
 	line := func(name, format string, args ...any) { a.print("%-11s %s\n", name, fmt.Sprintf(format, args...)) }
-	what := spec.Suite
+	what := spec.Name
 	if v.Kind == assay.RunExternal {
 		what += ", which runs elsewhere and reports"
 	} else if spec.Version != "" {
@@ -143,8 +143,8 @@ func (a *app) printHarness(v api.RunView) {
 	}
 	if f.Where != "" || f.PID != 0 {
 		where := fmt.Sprintf("%s, pid %d", orDash(f.Where), f.PID)
-		if f.Attempt > 0 {
-			where += fmt.Sprintf(", attempt %d", f.Attempt)
+		if f.Launch > 0 {
+			where += fmt.Sprintf(", launch %d", f.Launch)
 		}
 		line("where", "%s", where)
 	}
@@ -221,13 +221,13 @@ func sourceText(s assay.ParamSource) string {
 func exitText(x assay.Exit) string {
 	text := fmt.Sprintf("code %d", x.Code)
 	switch {
-	case x.Cause == assay.ExitUnborn:
+	case x.Cause == assay.ExitLaunchFailed:
 		return "could not be started: " + x.Error
 	case x.Signal != "":
 		text = "signal " + x.Signal
 	}
 	switch x.Cause {
-	case assay.ExitLimit:
+	case assay.ExitTimeLimit:
 		text += ", ended at its time limit"
 	case assay.ExitCancel:
 		text += ", ended by a cancel"

@@ -47,7 +47,7 @@ type caseReport struct {
 }
 
 func (a *app) printCaseReport(v api.RunView) error {
-	r := caseReport{Run: v.ID, Suite: v.Suite.Suite, State: v.State, Cases: v.Cases}
+	r := caseReport{Run: v.ID, Suite: v.Suite.Name, State: v.State, Cases: v.Cases}
 	if v.Cases != nil {
 		r.Rate = v.Cases.PassRate()
 	}

@@ -62,7 +62,7 @@ func (c *runsListCmd) Run(a *app) error {
 // whatCell names a run's suite, or its judges.
 func whatCell(r assay.Run) string {
 	if r.Suite != nil {
-		return short(r.Suite.Suite, judgesWidth)
+		return short(r.Suite.Name, judgesWidth)
 	}
 	return judgesCell(judgeNames(r.Spec.Judges))
 }

@@ -12,8 +12,8 @@ import (
 // A suite that never ran is idle, and a harness that says nothing is silent: in lists as in everything else.
 func TestIdleIsNotSilent(t *testing.T) {
 	at := time.Date(2026, 7, 1, 23, 30, 0, 0, time.UTC)
-	row := api.RunRow{Run: assay.Run{ID: 3, Kind: assay.RunSuite, State: assay.RunRunning, Phase: assay.PhaseExecuting, Suite: &assay.SuiteSpec{Suite: "s"}},
-		Harness: &assay.SuiteFacts{Idle: true, ActiveAt: &at}}
+	row := api.RunRow{Run: assay.Run{ID: 3, Kind: assay.RunSuite, State: assay.RunRunning, Phase: assay.PhaseExecuting, Suite: &assay.SuiteSpec{Name: "s"}},
+		Harness: &assay.Harness{Idle: true, ActiveAt: &at}}
 	const want = "running, silent since 2026-07-01 23:30:00 UTC"
 	if got := phase(api.RunView{RunRow: row}); got != want {
 		t.Errorf("runs: %q", got)

@@ -180,7 +180,7 @@ func lookInto(r assay.Run) string {
 // startedAgain says whether a later run of the same harness is shown.
 func (o *Overview) startedAgain(r assay.Run) bool {
 	later := func(x assay.Run) bool {
-		return x.Suite != nil && x.ID > r.ID && x.ProjectID == r.ProjectID && x.Suite.Suite == r.Suite.Suite
+		return x.Suite != nil && x.ID > r.ID && x.ProjectID == r.ProjectID && x.Suite.Name == r.Suite.Name
 	}
 	return slices.ContainsFunc(o.Active, func(x RunView) bool { return later(x.Run) }) || slices.ContainsFunc(o.Recent, later)
 }

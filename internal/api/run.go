@@ -19,7 +19,7 @@ type RunRow struct {
 	// Cases is there for suite and external runs that have some.
 	Cases *assay.CaseTally `json:"cases,omitempty" doc:"of suite and external runs: what their result files held, by how it ended"`
 	// Harness is there for suite and external runs.
-	Harness *assay.SuiteFacts `json:"harness,omitempty" doc:"of suite and external runs: what is known of the harness"`
+	Harness *assay.Harness `json:"harness,omitempty" doc:"of suite and external runs: what is known of the harness"`
 }
 
 // SilentSince is the last sign of a harness that runs and has been silent for longer than its alarm; nil of
@@ -37,7 +37,7 @@ type RunView struct {
 	Spend      Spent                  `json:"spend"`
 	BudgetLeft *assay.USD             `json:"budget_left_usd,omitempty" doc:"what the run's budget has left when every call costs what is set aside for it"`
 	Rate       *float64               `json:"items_per_second,omitempty" doc:"over the last seconds; absent when the run does not run or nothing ended yet"`
-	Remaining  *float64               `json:"seconds_left,omitempty" doc:"at that rate"`
+	Remaining  *float64               `json:"remaining_s,omitempty" doc:"at that rate"`
 	Strata     []assay.PlannedStratum `json:"strata,omitempty" doc:"in the answer for one run, not in events"`
 }
 
@@ -239,7 +239,7 @@ func (s *server) rows(ctx context.Context, runs []assay.Run) ([]RunRow, error) {
 }
 
 // facts are those of the runs that have a harness.
-func (s *Services) facts(ctx context.Context, runs []assay.Run) (map[assay.RunID]assay.SuiteFacts, error) {
+func (s *Services) facts(ctx context.Context, runs []assay.Run) (map[assay.RunID]assay.Harness, error) {
 	var ids []assay.RunID
 	for _, run := range runs {
 		if run.Suite != nil {
@@ -265,7 +265,7 @@ func refuseHarness(run assay.Run, what, hint string, args ...any) error {
 	if run.Suite == nil {
 		return nil
 	}
-	return assay.Errorf(assay.CodeRefused, "run %s is a harness (%s): %s", run.ID, run.Suite.Suite, what).
+	return assay.Errorf(assay.CodeRefused, "run %s is a harness (%s): %s", run.ID, run.Suite.Name, what).
 		WithHint(hint, args...).With("run", run.ID.String()).With("kind", string(run.Kind))
 }
 

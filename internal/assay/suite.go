@@ -155,7 +155,7 @@ const (
 // accepted: a run keeps the definition that it was started with. Of an external run it is what the
 // harness said of itself, and Def is nil.
 type SuiteSpec struct {
-	Suite    string           `json:"suite"`
+	Name     string           `json:"name"`
 	Version  Hash             `json:"version"`
 	Def      *SuiteDefinition `json:"definition,omitempty"`
 	Params   []ParamValue     `json:"params,omitempty"`
@@ -164,11 +164,11 @@ type SuiteSpec struct {
 	Stale    Seconds          `json:"stale_s,omitempty"`  // of an external run: silence after which it is lost
 }
 
-// SuiteFacts is what is known of the harness of a suite or external run. One writer at a time: the
+// Harness is what is known of the harness of a suite or external run. One writer at a time: the
 // run's driver under its fence, or the reports of an external run.
-type SuiteFacts struct {
-	Attempt    int         `json:"attempt"`         // from 1; more where a lost run was started again
-	Where      string      `json:"where,omitempty"` // host
+type Harness struct {
+	Launch     int         `json:"launch,omitempty"` // of a suite: from 1; more where a lost run was started again
+	Where      string      `json:"where,omitempty"`  // host
 	PID        int         `json:"pid,omitempty"`
 	Env        []string    `json:"env,omitempty"` // NAME=value, secrets masked
 	LaunchedAt *time.Time  `json:"launched_at,omitempty"`
@@ -213,11 +213,11 @@ type Link struct {
 type ExitCause string
 
 const (
-	ExitItself   ExitCause = "exit"
-	ExitLimit    ExitCause = "time_limit"
-	ExitCancel   ExitCause = "cancel"
-	ExitOrphaned ExitCause = "orphaned" // no server came for the orphan grace
-	ExitUnborn   ExitCause = "launch_failed"
+	ExitItself       ExitCause = "itself"
+	ExitTimeLimit    ExitCause = "time_limit"
+	ExitCancel       ExitCause = "cancel"
+	ExitOrphaned     ExitCause = "orphaned" // no server came for the orphan grace
+	ExitLaunchFailed ExitCause = "launch_failed"
 )
 
 // Exit is how a harness ended. Code is -1 where a signal ended it.
@@ -254,7 +254,7 @@ type Case struct {
 	Output   string          `json:"output,omitempty"`
 	Expected string          `json:"expected,omitempty"`
 	Place    string          `json:"place,omitempty"` // file:line or the like
-	Seconds  *float64        `json:"seconds,omitempty"`
+	Seconds  *float64        `json:"duration_s,omitempty"`
 	Cost     *USD            `json:"cost_usd,omitempty"`
 	Usage    Usage           `json:"usage,omitzero"`
 	Model    string          `json:"model,omitempty"`

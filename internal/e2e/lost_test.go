@@ -43,7 +43,7 @@ func allGone(pids []int) bool {
 	return true
 }
 
-// shimOf is the process number of the shim of a run's first attempt.
+// shimOf is the process number of the shim of a run's first launch.
 func (w *world) shimOf(id assay.RunID) int {
 	w.t.Helper()
 	var born struct {

@@ -105,7 +105,7 @@ func TestAHarnessOutlivesItsServer(t *testing.T) {
 		release() // it writes while nobody is there
 		_, second := w.serve()
 		slowly(t, 20*time.Second, "the harness is carried on", func() bool { v := w.view(id.String()); return v.Epoch == 2 && v.Harness.LogLines == 2 })
-		if v := w.view(id.String()); v.Harness.PID != harness || v.Harness.Attempt != 1 {
+		if v := w.view(id.String()); v.Harness.PID != harness || v.Harness.Launch != 1 {
 			t.Errorf("another harness: %+v", v.Harness)
 		}
 		second.kill()

@@ -78,7 +78,7 @@ func (e *Engine) StartExternal(ctx context.Context, p assay.Project, q ExternalR
 		return run, replayed, nil
 	}
 	// A repeat stores it again: the first answer may have been cut off between the two.
-	run, err = e.store.Harnesses().Report(ctx, run.ID, e.now(), func(f *assay.SuiteFacts, ended bool) (bool, error) {
+	run, err = e.store.Harnesses().Report(ctx, run.ID, e.now(), func(f *assay.Harness, ended bool) (bool, error) {
 		if !ended {
 			f.Where, f.PID, f.Env = q.Where, q.PID, q.Env
 			if f.LaunchedAt == nil {
@@ -101,7 +101,7 @@ func (e *Engine) external(p assay.Project, q ExternalRequest) (n store.NewRun, e
 	now := e.now()
 	n = store.NewRun{
 		Project: p.ID, Kind: assay.RunExternal, Reporting: true, Concurrency: 1, By: q.By, AsOf: now, Now: now,
-		Suite: &assay.SuiteSpec{Suite: q.Name, Params: sortedParams(q.Params, assay.ParamGiven), Argv: q.Argv, Stale: assay.Seconds(stale)},
+		Suite: &assay.SuiteSpec{Name: q.Name, Params: sortedParams(q.Params, assay.ParamGiven), Argv: q.Argv, Stale: assay.Seconds(stale)},
 	}
 	if q.Exclusive {
 		n.Keys = []string{assay.KeySuite(q.Name)}
@@ -133,7 +133,7 @@ func (e *Engine) Report(ctx context.Context, id assay.RunID, r Report) (assay.Ru
 		return assay.Run{}, err
 	}
 	late := false
-	run, err := e.store.Harnesses().Report(ctx, id, now, func(f *assay.SuiteFacts, ended bool) (bool, error) {
+	run, err := e.store.Harnesses().Report(ctx, id, now, func(f *assay.Harness, ended bool) (bool, error) {
 		if late = ended; late {
 			f.LateAt, f.Late = &now, r.String()
 			return false, nil
@@ -181,7 +181,7 @@ func (e *Engine) FinishExternal(ctx context.Context, id assay.RunID, f Finish) (
 			return run, err
 		}
 	}
-	run, err = e.store.Harnesses().Report(ctx, id, now, func(facts *assay.SuiteFacts, ended bool) (bool, error) {
+	run, err = e.store.Harnesses().Report(ctx, id, now, func(facts *assay.Harness, ended bool) (bool, error) {
 		switch {
 		case !ended:
 			facts.Exit = f.exit(now)
@@ -225,7 +225,7 @@ func (e *Engine) putCases(ctx context.Context, run assay.Run, cases []assay.Case
 func (f Finish) exit(now time.Time) *assay.Exit {
 	x := &assay.Exit{Cause: assay.ExitItself, Code: f.Code, Signal: f.Signal, Error: f.Error, At: now}
 	if f.Error != "" {
-		x.Cause = assay.ExitUnborn
+		x.Cause = assay.ExitLaunchFailed
 	}
 	return x
 }

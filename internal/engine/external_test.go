@@ -77,7 +77,7 @@ func TestASilentRunIsLostAndStaysLost(t *testing.T) {
 		t.Errorf("an exclusive run does not hold the key of its suite: %v", err)
 	}
 	w.drive(t)
-	lost, _ := w.until(t, run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.State.Terminal() })
+	lost, _ := w.until(t, run.ID, func(r assay.Run, _ assay.Harness) bool { return r.State.Terminal() })
 	if lost.State != assay.RunStateLost || lost.Reason != assay.ReasonSilent || !strings.Contains(lost.Sentence, "no report since") || lost.Epoch != 1 {
 		t.Errorf("%+v", lost)
 	}
@@ -154,7 +154,7 @@ func TestACancelOfASilentRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.drive(t)
-	got, _ := w.until(t, run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.State.Terminal() })
+	got, _ := w.until(t, run.ID, func(r assay.Run, _ assay.Harness) bool { return r.State.Terminal() })
 	if got.State != assay.RunCancelled {
 		t.Errorf("%+v", got)
 	}

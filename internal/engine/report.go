@@ -72,7 +72,7 @@ func orNow(t, now time.Time) time.Time {
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // into adds a report to the facts and says whether it was more than a heartbeat.
-func (r Report) into(f *assay.SuiteFacts, now time.Time) (advanced bool) {
+func (r Report) into(f *assay.Harness, now time.Time) (advanced bool) {
 	if r.Progress != nil {
 		f.Progress, advanced = r.Progress, true
 	}

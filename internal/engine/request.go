@@ -81,7 +81,7 @@ type CostPreview struct {
 	Least    *assay.USD     `json:"least_usd" nullable:"true" doc:"the prompts alone, once each, as if a cache held them all where that is cheaper; null is not known"`
 	Most     *assay.USD     `json:"most_usd" nullable:"true" doc:"every answer as long as it may be; retries come on top"`
 	Expected *assay.USD     `json:"expected_usd" nullable:"true" doc:"answers as long as this judge's were so far; null before there were any"`
-	Seconds  *float64       `json:"seconds" nullable:"true" doc:"at the run's concurrency, this judge's pace so far and the limits that were set for the model; null before there was a pace"`
+	Seconds  *float64       `json:"duration_s" nullable:"true" doc:"at the run's concurrency, this judge's pace so far and the limits that were set for the model; null before there was a pace"`
 	Limited  bool           `json:"limited,omitempty" doc:"those limits make it take longer than the pace alone would"`
 }
 

@@ -100,7 +100,7 @@ type fullHarnesses struct {
 	c *counted
 }
 
-func (h fullHarnesses) Report(ctx context.Context, run assay.RunID, now time.Time, change func(*assay.SuiteFacts, bool) (bool, error)) (assay.Run, error) {
+func (h fullHarnesses) Report(ctx context.Context, run assay.RunID, now time.Time, change func(*assay.Harness, bool) (bool, error)) (assay.Run, error) {
 	if h.c.full.Load() {
 		return assay.Run{}, assay.Errorf(assay.CodeUnavailable, "the disk is full")
 	}
@@ -115,7 +115,7 @@ func TestAClockStepIsNoSilence(t *testing.T) {
 	var step atomic.Int64
 	w.dispatch(t, local.Options{Store: c, Now: func() time.Time { return now().Add(time.Duration(step.Load())) }})
 	after := func(looks int64) {
-		w.until(t, run.ID, func(assay.Run, assay.SuiteFacts) bool { return c.looks.Load() > looks })
+		w.until(t, run.ID, func(assay.Run, assay.Harness) bool { return c.looks.Load() > looks })
 	}
 	after(5)
 	step.Store(int64(time.Hour))
@@ -142,5 +142,5 @@ func TestReportsThatCannotBeStoredCount(t *testing.T) {
 	if got, _ := w.get(t, run.ID); got.State != assay.RunRunning {
 		t.Errorf("a run that reports is %s: %s", got.State, got.Sentence)
 	}
-	w.until(t, run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.State == assay.RunStateLost })
+	w.until(t, run.ID, func(r assay.Run, _ assay.Harness) bool { return r.State == assay.RunStateLost })
 }

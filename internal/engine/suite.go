@@ -50,7 +50,7 @@ func (e *Engine) StartSuite(ctx context.Context, p assay.Project, name string, q
 	now := e.now()
 	return e.accept(ctx, store.NewRun{
 		Project: p.ID, Kind: assay.RunSuite, Concurrency: 1, By: q.By, AsOf: now, Now: now,
-		Suite: &assay.SuiteSpec{Suite: name, Version: suite.Version, Def: &suite.Def, Params: values, Argv: argv, Schedule: q.Schedule},
+		Suite: &assay.SuiteSpec{Name: name, Version: suite.Version, Def: &suite.Def, Params: values, Argv: argv, Schedule: q.Schedule},
 		Keys:  []string{assay.KeySuite(name)}, Sentence: "accepted: waits for a driver",
 	}, idem)
 }
@@ -65,7 +65,7 @@ func refuseHarness(run assay.Run, what string) error {
 	if !harnessed(run) {
 		return nil
 	}
-	err := assay.Errorf(assay.CodeRefused, "run %s is a harness (%s) and cannot be %s", run.ID, run.Suite.Suite, what).
+	err := assay.Errorf(assay.CodeRefused, "run %s is a harness (%s) and cannot be %s", run.ID, run.Suite.Name, what).
 		With("run", run.ID.String()).With("state", string(run.State))
 	if run.State.Terminal() {
 		return err.WithHint("%s", againHint(run))
@@ -79,7 +79,7 @@ func againHint(run assay.Run) string {
 		return "start the harness again where it ran"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "start it again with the same parameters: `assay suite run %s", run.Suite.Suite)
+	fmt.Fprintf(&b, "start it again with the same parameters: `assay suite run %s", run.Suite.Name)
 	for _, v := range run.Suite.Params {
 		if v.Source != assay.ParamDefault {
 			fmt.Fprintf(&b, " --param %s", quoted(v.Name+"="+plainValue(v.Value)))

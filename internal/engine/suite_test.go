@@ -75,7 +75,7 @@ func (w *world) external(t *testing.T, q engine.ExternalRequest) assay.Run {
 	return run
 }
 
-func (w *world) get(t *testing.T, id assay.RunID) (assay.Run, assay.SuiteFacts) {
+func (w *world) get(t *testing.T, id assay.RunID) (assay.Run, assay.Harness) {
 	t.Helper()
 	run, err := w.store.Runs().Get(t.Context(), id)
 	if err != nil {
@@ -124,7 +124,7 @@ func TestAStartKeepsWhatItWasStartedWith(t *testing.T) {
 		strings.Join(run.Suite.Argv, " ") != "run --limit 3" || run.Suite.Params[0].Source != assay.ParamScheduled {
 		t.Errorf("%+v %+v", run, run.Suite)
 	}
-	if facts.Attempt > 1 || facts.PID != 0 {
+	if facts.Launch > 1 || facts.PID != 0 {
 		t.Errorf("%+v", facts)
 	}
 	for name, q := range map[string]engine.SuiteRequest{"nightly": {Params: map[string]json.RawMessage{"bad": json.RawMessage("1")}}, "unknown": {}} {
@@ -204,14 +204,14 @@ func TestAHarnessIsNeitherPausedNorRetried(t *testing.T) {
 	w.start(t, engine.SuiteRequest{}) // the key is free
 }
 
-// A cancel while the next attempt of a lost run waits tells that there was one.
-func TestACancelBetweenTwoAttempts(t *testing.T) {
+// A cancel while the next launch of a lost run waits tells that there was one.
+func TestACancelBetweenTwoLaunches(t *testing.T) {
 	w := newWorld(t)
 	run := w.start(t, engine.SuiteRequest{})
 	if _, err := w.store.Runs().TakeUp(t.Context(), run.ID, 0, false, now()); err != nil {
 		t.Fatal(err)
 	}
-	lost := store.Change{Reason: assay.ReasonLostRetried, Sentence: "attempt 1 was lost", Now: now()}
+	lost := store.Change{Reason: assay.ReasonLostRetried, Sentence: "launch 1 was lost", Now: now()}
 	if _, err := engine.Move(t.Context(), w.store.Runs(), run.ID, engine.EventStop, lost); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func (w *world) dispatch(t *testing.T, o local.Options) {
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-func (w *world) until(t *testing.T, id assay.RunID, ok func(assay.Run, assay.SuiteFacts) bool) (assay.Run, assay.SuiteFacts) {
+func (w *world) until(t *testing.T, id assay.RunID, ok func(assay.Run, assay.Harness) bool) (assay.Run, assay.Harness) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; <-time.After(2 * time.Millisecond) {
 		run, facts := w.get(t, id)

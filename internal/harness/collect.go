@@ -17,7 +17,7 @@ import (
 	"assay/internal/logs"
 )
 
-// notedFile is what the result files were before the attempt was launched.
+// notedFile is what the result files were before the launch.
 const notedFile = "results.json"
 
 // noted tells two contents of a file apart without reading them. Times alone would depend on how exact the
@@ -27,7 +27,7 @@ type noted struct {
 	Size int64 `json:"n"`
 }
 
-// noteResults stores in the attempt's folder which result files there are already: those that stay as they
+// noteResults stores in the launch's folder which result files there are already: those that stay as they
 // are when the harness has run are not its results.
 func noteResults(dir string, def assay.SuiteDefinition) error {
 	if len(def.Results) == 0 {
@@ -78,7 +78,7 @@ func escaped(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// masker takes the attempt's secrets out of what its harness wrote. A driver that did not launch it reads
+// masker takes the launch's secrets out of what its harness wrote. A driver that did not launch it reads
 // them again: they are stored nowhere.
 func (j *job) masker(ctx context.Context) (*logs.Masker, error) {
 	if j.mask != nil {

@@ -126,7 +126,7 @@ func TestResultsAreReadFromTheStart(t *testing.T) {
 	w.write("source", twoOfThree)
 	run := w.start()
 	kill := w.owned()
-	w.until(run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.Planned > 0 || r.State.Terminal() })
+	w.until(run.ID, func(r assay.Run, _ assay.Harness) bool { return r.Planned > 0 || r.State.Terminal() })
 	kill()
 	w.drive()
 	got, facts := w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)

@@ -25,14 +25,14 @@ func TestASuiteRunsToItsEnd(t *testing.T) {
 	open := w.gate("gate")
 	run := w.start(`name="ann"`, "n=3")
 	w.drive()
-	got, facts := w.until(run.ID, func(r assay.Run, f assay.SuiteFacts) bool {
+	got, facts := w.until(run.ID, func(r assay.Run, f assay.Harness) bool {
 		return f.Experiment != "" && f.Progress != nil && len(f.Links) == 1 && f.PID != 0 && f.Metrics[0].Value == 0.5 // the newest of each comes, not every one at once
 	})
 	if got.State != assay.RunRunning || got.Phase != assay.PhaseExecuting || got.Epoch != 1 {
 		t.Errorf("%+v", got)
 	}
 	if facts.Progress.Done != 2 || facts.Progress.Guessed || facts.Metrics[0].Value != 0.5 || facts.Links[0].Text != "report" ||
-		facts.Experiment != "https://x/e/7" || facts.Where != "here" || facts.Attempt != 1 || facts.LaunchedAt == nil || !alive(facts.PID) {
+		facts.Experiment != "https://x/e/7" || facts.Where != "here" || facts.Launch != 1 || facts.LaunchedAt == nil || !alive(facts.PID) {
 		t.Errorf("%+v", facts)
 	}
 	if !slices.Contains(facts.Env, "NAME=ann") || strings.Contains(strings.Join(facts.Env, " "), "s3cret") {
@@ -81,7 +81,7 @@ func TestHowAHarnessEnds(t *testing.T) {
 			if !strings.Contains(got.Sentence, c.says) || facts.Exit == nil {
 				t.Errorf("%q\n%+v", got.Sentence, facts)
 			}
-			if c.reason == assay.ReasonLaunchFailed && (facts.Exit.Cause != assay.ExitUnborn || facts.Exit.Error == "") {
+			if c.reason == assay.ReasonLaunchFailed && (facts.Exit.Cause != assay.ExitLaunchFailed || facts.Exit.Error == "") {
 				t.Errorf("%+v", facts.Exit)
 			}
 			w.start() // the key is free
@@ -107,16 +107,16 @@ func TestABusyAndSilentHarnessIsAliveAndIdle(t *testing.T) {
 	open, last := w.gate("gate"), w.gate("last")
 	run := w.start()
 	w.drive()
-	idle, facts := w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return f.Idle })
+	idle, facts := w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return f.Idle })
 	if idle.State != assay.RunRunning || facts.ActiveAt == nil {
 		t.Errorf("%+v", idle)
 	}
-	later, _ := w.until(run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.HeartbeatAt.After(*idle.HeartbeatAt) })
+	later, _ := w.until(run.ID, func(r assay.Run, _ assay.Harness) bool { return r.HeartbeatAt.After(*idle.HeartbeatAt) })
 	if !later.ProgressAt.Equal(*idle.ProgressAt) {
 		t.Errorf("it was silent and progress_at went from %s to %s", idle.ProgressAt, later.ProgressAt)
 	}
 	open()
-	busy, _ := w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return !f.Idle })
+	busy, _ := w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return !f.Idle })
 	if !busy.ProgressAt.After(*idle.ProgressAt) {
 		t.Error("output is progress")
 	}
@@ -137,7 +137,7 @@ func TestACancelEndsTheWholeTree(t *testing.T) {
 	if _, err := w.engine.Cancel(t.Context(), run.ID, false); err != nil {
 		t.Fatal(err)
 	}
-	w.until(run.ID, func(r assay.Run, _ assay.SuiteFacts) bool {
+	w.until(run.ID, func(r assay.Run, _ assay.Harness) bool {
 		return r.Phase == assay.PhaseStopping || r.State.Terminal()
 	})
 	_, facts := w.ended(run.ID, assay.RunCancelled, assay.ReasonAsked)

@@ -45,12 +45,12 @@ func New(o Options) *Driver {
 // RunDir is the folder of a run below the data folder.
 func RunDir(data string, id assay.RunID) string { return filepath.Join(data, "runs", id.String()) }
 
-// LogDir is where the run's output is stored, of all its attempts.
+// LogDir is where the run's output is stored, of all its launches.
 func LogDir(data string, id assay.RunID) string { return filepath.Join(RunDir(data, id), "log") }
 
-// attemptDir is the folder of one attempt, from 1.
-func attemptDir(data string, id assay.RunID, attempt int) string {
-	return filepath.Join(RunDir(data, id), "a"+strconv.Itoa(attempt))
+// launchDir is the folder of one launch, from 1.
+func launchDir(data string, id assay.RunID, launch int) string {
+	return filepath.Join(RunDir(data, id), "a"+strconv.Itoa(launch))
 }
 
 // Drive carries a suite run on; see engine.Driver. When ctx ends it leaves the run running and the harness

@@ -40,7 +40,7 @@ func (j *job) finish(ctx context.Context) error {
 		return err
 	}
 	switch ended.Exit.Cause {
-	case assay.ExitUnborn:
+	case assay.ExitLaunchFailed:
 		return j.unborn(ctx, fmt.Errorf("%s", ended.Exit.Error))
 	case assay.ExitOrphaned:
 		why := fmt.Sprintf("no server came for %s, and it was ended", j.def().OrphanGrace.Duration())
@@ -95,7 +95,7 @@ func judged(def assay.SuiteDefinition, x assay.Exit, c *collected) (engine.Event
 		return engine.EventFail, store.Change{Reason: why, Sentence: fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case x.Cause == assay.ExitLimit:
+	case x.Cause == assay.ExitTimeLimit:
 		return failed(assay.ReasonTimeLimit, "; its time limit of %s was reached", def.TimeLimit.Duration())
 	case x.Signal != "":
 		return failed(assay.ReasonSignal, "; Assay did not send it")
@@ -111,7 +111,7 @@ func (j *job) cancelled(ctx context.Context, what string) error {
 	return j.move(ctx, engine.EventCancel, store.Change{Reason: assay.ReasonAsked, Sentence: "cancelled: " + what})
 }
 
-// dead ends what the dead shim of this attempt left, and the run with it.
+// dead ends what the dead shim of this launch left, and the run with it.
 func (j *job) dead(ctx context.Context) error {
 	var left []int
 	err := j.try(ctx, "sweep after a dead shim", func() (err error) {
@@ -170,16 +170,16 @@ func (j *job) lost(ctx context.Context, reason assay.Reason, why string) error {
 	if j.control.Cancel {
 		return j.cancelled(ctx, why)
 	}
-	attempt, most := j.facts.Attempt, 1+j.def().LostRetries
-	if attempt >= most {
+	launch, most := j.facts.Launch, 1+j.def().LostRetries
+	if launch >= most {
 		return j.move(ctx, engine.EventLost, store.Change{Reason: reason, Sentence: "lost: " + why})
 	}
-	// The next attempt is in the facts before the run waits for it: who dies between the two has it launched
+	// The next launch is in the facts before the run waits for it: who dies between the two has it launched
 	// all the same.
-	j.facts = assay.SuiteFacts{Attempt: attempt + 1, LogBytes: j.facts.LogBytes, LogLines: j.facts.LogLines, LogDropped: j.facts.LogDropped}
+	j.facts = assay.Harness{Launch: launch + 1, LogBytes: j.facts.LogBytes, LogLines: j.facts.LogLines, LogDropped: j.facts.LogDropped}
 	if err := j.put(ctx); err != nil {
 		return err
 	}
 	return j.move(ctx, engine.EventStop, store.Change{Reason: assay.ReasonLostRetried,
-		Sentence: fmt.Sprintf("attempt %d was lost (%s): it is started again, attempt %d of %d", attempt, why, attempt+1, most)})
+		Sentence: fmt.Sprintf("launch %d was lost (%s): it is started again, launch %d of %d", launch, why, launch+1, most)})
 }

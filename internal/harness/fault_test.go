@@ -20,7 +20,7 @@ func TestADriverThatLostItsRun(t *testing.T) {
 	open := w.gate("gate")
 	run := w.start()
 	w.drive()
-	w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return f.PID != 0 })
+	w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return f.PID != 0 })
 	stale, _ := w.get(run.ID)
 	before := stale
 	stale.Epoch = 0
@@ -49,7 +49,7 @@ type awayHarnesses struct {
 	away
 }
 
-func (a awayHarnesses) Put(ctx context.Context, f store.Fence, facts assay.SuiteFacts, advanced bool, now time.Time) (assay.RunControl, error) {
+func (a awayHarnesses) Put(ctx context.Context, f store.Fence, facts assay.Harness, advanced bool, now time.Time) (assay.RunControl, error) {
 	if a.gone.Load() {
 		a.refused.Add(1)
 		return assay.RunControl{}, assay.Errorf(assay.CodeUnavailable, "the disk is full")
@@ -67,7 +67,7 @@ func TestAStoreThatIsAwayForAWhile(t *testing.T) {
 	var gone atomic.Bool
 	var refused atomic.Int64
 	w.drive(func(o *Options) { o.Store = away{o.Store, &gone, &refused} })
-	w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return f.PID != 0 })
+	w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return f.PID != 0 })
 	gone.Store(true)
 	before, _ := w.get(run.ID)
 	if !within(15*time.Second, func() bool { return refused.Load() >= 3 }) { // longer than the orphan grace
@@ -95,7 +95,7 @@ func TestARunWhoseFolderIsGone(t *testing.T) {
 	w.gate("gate")
 	run := w.start()
 	stop := w.drive()
-	w.until(run.ID, func(r assay.Run, f assay.SuiteFacts) bool { return r.Phase == assay.PhaseExecuting && f.PID != 0 })
+	w.until(run.ID, func(r assay.Run, f assay.Harness) bool { return r.Phase == assay.PhaseExecuting && f.PID != 0 })
 	stop()
 	folder := RunDir(w.dir, run.ID)
 	if err := os.Rename(folder, folder+".away"); err != nil {
@@ -127,7 +127,7 @@ func TestACancelWhoseShimIsStuck(t *testing.T) {
 	run := w.start()
 	w.drive()
 	w.said(run.ID, "before\n")
-	w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return f.PID != 0 })
+	w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return f.PID != 0 })
 	if err := syscall.Kill(w.shimOf(run.ID, 1), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestATimeLimitWithoutAServer(t *testing.T) {
 	kill := w.owned()
 	w.said(run.ID, "here\nhere\n")
 	kill()
-	dir := attemptDir(w.dir, run.ID, 1)
+	dir := launchDir(w.dir, run.ID, 1)
 	if !within(15*time.Second, func() bool { s, _ := shim.Look(dir); return s == shim.Finished }) {
 		t.Fatal("its limit did not end it")
 	}

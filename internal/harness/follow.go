@@ -110,7 +110,7 @@ const cancelling = "a cancel was asked for: the harness was told to end"
 func (j *job) told(ctx context.Context, s shim.Status) error {
 	phase, sentence := assay.PhaseExecuting, ""
 	switch {
-	case s.Stopping == assay.ExitLimit:
+	case s.Stopping == assay.ExitTimeLimit:
 		phase, sentence = assay.PhaseStopping, "the time limit is reached: the harness was told to end"
 	case s.Stopping == assay.ExitOrphaned:
 		phase, sentence = assay.PhaseStopping, "its shim was told to end, or no server came back in time: the harness was told to end"
@@ -153,7 +153,7 @@ func (j *job) events(ctx context.Context) error {
 			}
 		case e.Metric != nil:
 			j.facts.Metrics = engine.NewestMetric(j.facts.Metrics, *e.Metric)
-			points = append(points, store.Point{N: int64(j.facts.Attempt-1)<<32 + e.N, Metric: *e.Metric})
+			points = append(points, store.Point{N: int64(j.facts.Launch-1)<<32 + e.N, Metric: *e.Metric})
 		case e.Link != nil:
 			j.facts.Links = engine.AddLink(j.facts.Links, *e.Link)
 		case e.Experiment != "":

@@ -19,7 +19,7 @@ func TestAShimThatIsToldToEndSaysSo(t *testing.T) {
 	run := w.start()
 	w.drive()
 	w.said(run.ID, "before\n")
-	w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return f.PID != 0 })
+	w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return f.PID != 0 })
 	if err := syscall.Kill(w.shimOf(run.ID, 1), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestALaunchInAnotherFolderIsNotRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts := assay.SuiteFacts{Attempt: 1, Where: "here"}
+	facts := assay.Harness{Launch: 1, Where: "here"}
 	if _, err := w.store.Harnesses().Put(t.Context(), store.Fence{Run: run.ID, Epoch: taken.Epoch}, facts, false, now()); err != nil {
 		t.Fatal(err)
 	}
@@ -67,10 +67,10 @@ func TestALaunchThatDidNotHappenIsMadeUpFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(attemptDir(w.dir, run.ID, 1), 0o700); err != nil {
+	if err := os.MkdirAll(launchDir(w.dir, run.ID, 1), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	facts := assay.SuiteFacts{Attempt: 1, Where: "here"}
+	facts := assay.Harness{Launch: 1, Where: "here"}
 	if _, err := w.store.Harnesses().Put(t.Context(), store.Fence{Run: run.ID, Epoch: taken.Epoch}, facts, false, now()); err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +86,11 @@ func TestALaunchThatDidNotHappenIsMadeUpFor(t *testing.T) {
 func TestALaunchThatWasCutShortSaysSo(t *testing.T) {
 	w := newWorld(t, script("echo never"))
 	run := w.start()
-	dir := attemptDir(w.dir, run.ID, 1)
+	dir := launchDir(w.dir, run.ID, 1)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"lock": "", "launch.json": `{"mark":"ASSAY_ATTEMPT=r9-1-x"}`} {
+	for name, text := range map[string]string{"lock": "", "launch.json": `{"mark":"ASSAY_LAUNCH=r9-1-x"}`} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

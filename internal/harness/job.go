@@ -39,9 +39,9 @@ type job struct {
 	d       *Driver
 	run     assay.Run
 	fence   store.Fence
-	facts   assay.SuiteFacts
+	facts   assay.Harness
 	control assay.RunControl
-	mask    *logs.Masker // of the attempt's secrets, once they were read
+	mask    *logs.Masker // of the launch's secrets, once they were read
 
 	heard    time.Time // what the shim said last, or when it was expected to speak
 	seen     int64     // number of the newest event that the facts hold
@@ -50,16 +50,16 @@ type job struct {
 	urgent   bool // something changed that people wait for
 }
 
-func (j *job) dir() string { return attemptDir(j.d.o.Dir, j.run.ID, j.facts.Attempt) }
+func (j *job) dir() string { return launchDir(j.d.o.Dir, j.run.ID, j.facts.Launch) }
 
 func (j *job) def() *assay.SuiteDefinition { return j.run.Suite.Def }
 
-// drive goes from what the attempt's folder says to what comes next, until the run has left running.
+// drive goes from what the launch's folder says to what comes next, until the run has left running.
 func (j *job) drive(ctx context.Context) (err error) {
 	if j.facts, err = j.d.o.Store.Harnesses().Facts(ctx, j.run.ID); err != nil {
 		return err
 	}
-	j.facts.Attempt = max(1, j.facts.Attempt)
+	j.facts.Launch = max(1, j.facts.Launch)
 	if j.control, err = j.d.o.Store.Runs().Control(ctx, j.fence); err != nil {
 		return err
 	}
@@ -101,9 +101,9 @@ func (j *job) step(ctx context.Context, standing shim.Standing) (done bool, err 
 	return true, j.dead(ctx)
 }
 
-// elsewhere says that this attempt may have been launched although this data folder knows nothing of it: by
-// another machine, or by a process of this one that has another data folder. A launch begins with the
-// attempt's folder, so that it is not there then.
+// elsewhere says that this launch may have been made although this data folder knows nothing of it: by
+// another machine, or by a process of this one that has another data folder. A launch begins with its
+// folder, so that it is not there then.
 func (j *job) elsewhere() bool {
 	if j.facts.Where == "" {
 		return false

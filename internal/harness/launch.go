@@ -14,10 +14,10 @@ import (
 	"assay/internal/store"
 )
 
-// launch starts the attempt, or ends the run because it cannot be started.
+// launch starts the harness, or ends the run because it cannot be started.
 func (j *job) launch(ctx context.Context) (done bool, err error) {
 	if j.control.Cancel {
-		return true, j.cancelled(ctx, "before it was started"+map[bool]string{true: " again"}[j.facts.Attempt > 1])
+		return true, j.cancelled(ctx, "before it was started"+map[bool]string{true: " again"}[j.facts.Launch > 1])
 	}
 	if err := j.enter(ctx, assay.PhaseStarting, "its harness is being started"); err != nil {
 		return false, err
@@ -31,7 +31,7 @@ func (j *job) launch(ctx context.Context) (done bool, err error) {
 	}
 	// Before it is stored where the run is launched: see elsewhere.
 	if err := os.MkdirAll(j.dir(), 0o700); err != nil {
-		return true, j.unborn(ctx, fmt.Errorf("make the attempt's folder: %w", err))
+		return true, j.unborn(ctx, fmt.Errorf("make the launch's folder: %w", err))
 	}
 	// Under the fence: who lost the run meanwhile stops here.
 	j.facts.Where = j.d.o.Where
@@ -79,7 +79,7 @@ func (j *job) order(ctx context.Context) (o shim.Order, err error) {
 		return o, err
 	}
 	return shim.Order{
-		Run: j.run.ID.String(), Attempt: j.facts.Attempt, LogDir: LogDir(j.d.o.Dir, j.run.ID),
+		Run: j.run.ID.String(), Launch: j.facts.Launch, LogDir: LogDir(j.d.o.Dir, j.run.ID),
 		Argv: j.run.Suite.Argv, Cwd: def.Dir, Env: env, Secrets: secrets,
 		TimeLimit: def.TimeLimit.Duration(), Grace: def.Grace.Duration(), OrphanGrace: def.OrphanGrace.Duration(),
 		LogBytes: def.LogBytes, Experiment: def.Experiment,
@@ -88,7 +88,7 @@ func (j *job) order(ctx context.Context) (o shim.Order, err error) {
 
 // unborn ends a run whose harness could not be launched, with why.
 func (j *job) unborn(ctx context.Context, why error) error {
-	j.facts.Exit = &assay.Exit{Cause: assay.ExitUnborn, Code: -1, Error: why.Error(), At: j.d.o.Now()}
+	j.facts.Exit = &assay.Exit{Cause: assay.ExitLaunchFailed, Code: -1, Error: why.Error(), At: j.d.o.Now()}
 	if err := j.put(ctx); err != nil {
 		return err
 	}

@@ -21,13 +21,13 @@ func TestAKilledOwnerLosesNothing(t *testing.T) {
 	run := w.start()
 	kill := w.owned()
 	w.said(run.ID, "before\n")
-	_, first := w.until(run.ID, func(r assay.Run, f assay.SuiteFacts) bool { return r.Phase == assay.PhaseExecuting && f.PID != 0 })
+	_, first := w.until(run.ID, func(r assay.Run, f assay.Harness) bool { return r.Phase == assay.PhaseExecuting && f.PID != 0 })
 	kill()
 	w.drive()
-	w.until(run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.Epoch == 2 })
+	w.until(run.ID, func(r assay.Run, _ assay.Harness) bool { return r.Epoch == 2 })
 	open()
 	got, facts := w.ended(run.ID, assay.RunFailed, assay.ReasonExitCode)
-	if facts.Exit.Code != 3 || facts.PID != first.PID || w.log(run.ID) != "before\nafter\n" || got.Stalls != 0 || facts.Attempt != 1 {
+	if facts.Exit.Code != 3 || facts.PID != first.PID || w.log(run.ID) != "before\nafter\n" || got.Stalls != 0 || facts.Launch != 1 {
 		t.Errorf("%+v %+v\n%s", got, facts, w.log(run.ID))
 	}
 }
@@ -41,7 +41,7 @@ func TestAHarnessThatEndedMeanwhile(t *testing.T) {
 	w.said(run.ID, "before\n")
 	kill()
 	open()
-	dir := attemptDir(w.dir, run.ID, 1)
+	dir := launchDir(w.dir, run.ID, 1)
 	if !within(15*time.Second, func() bool { s, _ := shim.Look(dir); return s == shim.Finished }) {
 		t.Fatal("it did not end")
 	}
@@ -68,7 +68,7 @@ func TestOwnersThatAreKilledOneAfterTheOther(t *testing.T) {
 	}
 	w.drive()
 	open()
-	got, _ := w.until(run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.State.Terminal() })
+	got, _ := w.until(run.ID, func(r assay.Run, _ assay.Harness) bool { return r.State.Terminal() })
 	launched := len(w.numbers("numbers"))
 	// Killed between launch.json and the shim's start nothing was started, and the run is lost; else it ran.
 	if launched > 1 || launched == 1 && got.Reason != assay.ReasonExitCode || launched == 0 && got.State != assay.RunStateLost {
@@ -82,7 +82,7 @@ func TestAnOwnerThatStopsLeavesTheHarnessAlone(t *testing.T) {
 	open := w.gate("gate")
 	run := w.start()
 	stop := w.drive()
-	_, facts := w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return f.PID != 0 })
+	_, facts := w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return f.PID != 0 })
 	stop()
 	if got, _ := w.get(run.ID); got.State != assay.RunRunning || !alive(facts.PID) {
 		t.Errorf("%+v, alive %v", got, alive(facts.PID))
@@ -101,7 +101,7 @@ func TestAnOrphanIsLostWithItsLog(t *testing.T) {
 	kill := w.owned()
 	w.said(run.ID, "before\n")
 	kill()
-	dir := attemptDir(w.dir, run.ID, 1)
+	dir := launchDir(w.dir, run.ID, 1)
 	if !within(15*time.Second, func() bool { s, _ := shim.Look(dir); return s == shim.Finished }) {
 		t.Fatal("nobody came, and it was not ended")
 	}
@@ -118,13 +118,13 @@ func TestAnOrphanIsLostWithItsLog(t *testing.T) {
 	w.start() // startable again at once
 }
 
-// shimOf is the process number of an attempt's shim.
-func (w *world) shimOf(id assay.RunID, attempt int) int {
+// shimOf is the process number of a launch's shim.
+func (w *world) shimOf(id assay.RunID, launch int) int {
 	w.t.Helper()
 	var b struct {
 		Shim process.Identity `json:"shim"`
 	}
-	raw, err := os.ReadFile(filepath.Join(attemptDir(w.dir, id, attempt), "shim.json"))
+	raw, err := os.ReadFile(filepath.Join(launchDir(w.dir, id, launch), "shim.json"))
 	if err == nil {
 		err = json.Unmarshal(raw, &b)
 	}
@@ -141,7 +141,7 @@ func TestAKilledShimIsLostWithItsLog(t *testing.T) {
 			run := w.start()
 			kill := w.owned()
 			w.said(run.ID, "here\nhere\n")
-			w.until(run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.Phase == assay.PhaseExecuting })
+			w.until(run.ID, func(r assay.Run, _ assay.Harness) bool { return r.Phase == assay.PhaseExecuting })
 			if !withOwner {
 				kill()
 			}
@@ -176,7 +176,7 @@ func TestACancelWhoseShimIsDead(t *testing.T) {
 	run := w.start()
 	kill := w.owned()
 	w.said(run.ID, "before\n")
-	w.until(run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.Phase == assay.PhaseExecuting })
+	w.until(run.ID, func(r assay.Run, _ assay.Harness) bool { return r.Phase == assay.PhaseExecuting })
 	kill()
 	if err := syscall.Kill(w.shimOf(run.ID, 1), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestACancelWhoseShimIsDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.drive()
-	if got, facts := w.ended(run.ID, assay.RunCancelled, assay.ReasonAsked); !strings.Contains(got.Sentence, "its shim died") || facts.Attempt != 1 {
+	if got, facts := w.ended(run.ID, assay.RunCancelled, assay.ReasonAsked); !strings.Contains(got.Sentence, "its shim died") || facts.Launch != 1 {
 		t.Errorf("%+v %+v", got, facts)
 	}
 }
@@ -199,18 +199,18 @@ func TestALostRunIsStartedAgainWhileItMay(t *testing.T) {
 			open := w.gate("gate")
 			run := w.start()
 			w.drive()
-			for attempt := 1; attempt <= shims; attempt++ {
-				w.until(run.ID, func(_ assay.Run, f assay.SuiteFacts) bool { return f.Attempt == attempt && f.PID != 0 })
-				if !within(15*time.Second, func() bool { return strings.Count(w.log(run.ID), "try") == attempt }) {
+			for launch := 1; launch <= shims; launch++ {
+				w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return f.Launch == launch && f.PID != 0 })
+				if !within(15*time.Second, func() bool { return strings.Count(w.log(run.ID), "try") == launch }) {
 					t.Fatal(w.log(run.ID))
 				}
-				if err := syscall.Kill(w.shimOf(run.ID, attempt), syscall.SIGKILL); err != nil {
+				if err := syscall.Kill(w.shimOf(run.ID, launch), syscall.SIGKILL); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if shims == 2 {
 				got, facts := w.ended(run.ID, assay.RunStateLost, assay.ReasonShimDied)
-				if facts.Attempt != 2 {
+				if facts.Launch != 2 {
 					t.Errorf("%+v %+v", got, facts)
 				}
 				return
@@ -220,7 +220,7 @@ func TestALostRunIsStartedAgainWhileItMay(t *testing.T) {
 			}
 			open()
 			got, facts := w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)
-			if facts.Attempt != 2 || got.Epoch != 2 || !strings.Contains(w.log(run.ID), "attempt 2") || !strings.HasSuffix(w.log(run.ID), "end\n") {
+			if facts.Launch != 2 || got.Epoch != 2 || !strings.Contains(w.log(run.ID), "launch 2") || !strings.HasSuffix(w.log(run.ID), "end\n") {
 				t.Errorf("%+v %+v\n%s", got, facts, w.log(run.ID))
 			}
 		})
@@ -259,7 +259,7 @@ func TestACancelThatWaitsForNothing(t *testing.T) {
 	if _, err := w.engine.Cancel(t.Context(), run.ID, false); err != nil {
 		t.Fatal(err)
 	}
-	w.until(run.ID, func(r assay.Run, _ assay.SuiteFacts) bool { return r.Phase == assay.PhaseStopping })
+	w.until(run.ID, func(r assay.Run, _ assay.Harness) bool { return r.Phase == assay.PhaseStopping })
 	if _, err := w.engine.Cancel(t.Context(), run.ID, true); err != nil {
 		t.Fatal(err)
 	}

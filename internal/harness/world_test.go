@@ -183,8 +183,8 @@ func (w *world) capable() *engine.Engine {
 
 // end ends what a failed test left running.
 func (w *world) end() {
-	attempts, _ := filepath.Glob(filepath.Join(w.dir, "runs", "*", "a*"))
-	for _, dir := range attempts {
+	launches, _ := filepath.Glob(filepath.Join(w.dir, "runs", "*", "a*"))
+	for _, dir := range launches {
 		if s, err := shim.Look(dir); err != nil || s != shim.Alive {
 			continue
 		}
@@ -241,7 +241,7 @@ func (w *world) owned() (kill func()) {
 	return kill
 }
 
-func (w *world) get(id assay.RunID) (assay.Run, assay.SuiteFacts) {
+func (w *world) get(id assay.RunID) (assay.Run, assay.Harness) {
 	w.t.Helper()
 	run, err := w.store.Runs().Get(w.t.Context(), id)
 	if err != nil {
@@ -254,7 +254,7 @@ func (w *world) get(id assay.RunID) (assay.Run, assay.SuiteFacts) {
 	return run, facts
 }
 
-func (w *world) until(id assay.RunID, ok func(assay.Run, assay.SuiteFacts) bool) (run assay.Run, facts assay.SuiteFacts) {
+func (w *world) until(id assay.RunID, ok func(assay.Run, assay.Harness) bool) (run assay.Run, facts assay.Harness) {
 	w.t.Helper()
 	if !within(15*time.Second, func() bool { run, facts = w.get(id); return ok(run, facts) }) {
 		w.t.Fatalf("not within 15 s: %+v\n%+v\n%s", run, facts, w.log(id))
@@ -263,9 +263,9 @@ func (w *world) until(id assay.RunID, ok func(assay.Run, assay.SuiteFacts) bool)
 }
 
 // ended waits for a run's end and wants it to be so.
-func (w *world) ended(id assay.RunID, state assay.RunState, reason assay.Reason) (assay.Run, assay.SuiteFacts) {
+func (w *world) ended(id assay.RunID, state assay.RunState, reason assay.Reason) (assay.Run, assay.Harness) {
 	w.t.Helper()
-	run, facts := w.until(id, func(r assay.Run, _ assay.SuiteFacts) bool { return r.State.Terminal() })
+	run, facts := w.until(id, func(r assay.Run, _ assay.Harness) bool { return r.State.Terminal() })
 	if run.State != state || run.Reason != reason {
 		w.t.Errorf("run %s is %s (%s): %s; want %s (%s)", id, run.State, run.Reason, run.Sentence, state, reason)
 	}

@@ -13,7 +13,7 @@ import (
 // the name, so that the cases of two runs of one name have one judge version.
 func AcceptedSuite(s assay.SuiteSpec) assay.SuiteSpec {
 	if s.Version == "" {
-		sum := sha256.Sum256([]byte("external suite\x00" + s.Suite))
+		sum := sha256.Sum256([]byte("external suite\x00" + s.Name))
 		s.Version = assay.Hash(hex.EncodeToString(sum[:]))
 	}
 	return s
@@ -24,7 +24,7 @@ func (n NewRun) RunJudges() []assay.RunJudge {
 	if n.Suite == nil {
 		return n.Spec.Judges
 	}
-	return []assay.RunJudge{{Name: n.Suite.Suite, Version: n.Suite.Version}}
+	return []assay.RunJudge{{Name: n.Suite.Name, Version: n.Suite.Version}}
 }
 
 // Schedule is the one that n is started by, or for; "" is none.
@@ -72,7 +72,7 @@ func RefuseReport(run assay.Run) error {
 }
 
 // EncodeFacts is what is stored of facts; their times become UTC and whole microseconds.
-func EncodeFacts(run assay.RunID, f assay.SuiteFacts) (string, error) {
+func EncodeFacts(run assay.RunID, f assay.Harness) (string, error) {
 	f.LaunchedAt, f.ActiveAt, f.LateAt = storedPtr(f.LaunchedAt), storedPtr(f.ActiveAt), storedPtr(f.LateAt)
 	if f.Progress != nil {
 		p := *f.Progress

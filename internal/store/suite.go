@@ -31,18 +31,18 @@ type SuiteChange struct {
 // Harnesses are what suite and external runs have beside their row: facts, cases, points. Runs.Create
 // makes the row of facts of a run that has a SuiteSpec.
 type Harnesses interface {
-	Facts(ctx context.Context, run assay.RunID) (assay.SuiteFacts, error)
+	Facts(ctx context.Context, run assay.RunID) (assay.Harness, error)
 	// FactsOf reads those of many runs, for lists.
-	FactsOf(ctx context.Context, runs []assay.RunID) (map[assay.RunID]assay.SuiteFacts, error)
+	FactsOf(ctx context.Context, runs []assay.RunID) (map[assay.RunID]assay.Harness, error)
 	// Put stores facts under the fence with the heartbeat, and with progress_at where it advanced, and
 	// returns what the driver must know.
-	Put(ctx context.Context, f Fence, facts assay.SuiteFacts, advanced bool, now time.Time) (assay.RunControl, error)
+	Put(ctx context.Context, f Fence, facts assay.Harness, advanced bool, now time.Time) (assay.RunControl, error)
 	// Report changes the facts of an external run while its row is locked, with its heartbeat and, where
 	// change says so, progress_at. On a run that has ended change gets the facts as they are and ended =
 	// true, and what it changes is stored: a late report is recorded and resurrects nothing. change may be
 	// called again, with fresh facts, and uses no store; when it fails nothing is stored. CodeRefused for a run
 	// of another kind.
-	Report(ctx context.Context, run assay.RunID, now time.Time, change func(facts *assay.SuiteFacts, ended bool) (advanced bool, err error)) (assay.Run, error)
+	Report(ctx context.Context, run assay.RunID, now time.Time, change func(facts *assay.Harness, ended bool) (advanced bool, err error)) (assay.Run, error)
 	// ResetCases deletes the run's cases with their items and verdicts: results are read again from the start.
 	ResetCases(ctx context.Context, f Fence) error
 	// PutCases adds cases with seq from 1 upwards as ended items with their findings as verdicts, and adds
@@ -53,7 +53,7 @@ type Harnesses interface {
 	// Cases page in seq order. Zero fields of q select all.
 	// What Pass says of a case that is not graded is kept, and is no verdict.
 	Cases(ctx context.Context, run assay.RunID, q CaseQuery, p Page) (cases []assay.Case, next string, err error)
-	// AddPoints stores points of metrics, numbered by their place in the attempt's events: one that is
+	// AddPoints stores points of metrics, numbered by their place in the launch's events: one that is
 	// there already is left. Unfenced: they are facts. CodeNotFound when there is no such run.
 	AddPoints(ctx context.Context, run assay.RunID, points []Point) error
 	// Points of one metric in the order of their numbers, at most limit, the newest ones.

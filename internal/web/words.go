@@ -115,7 +115,7 @@ func judges(r assay.Run) string {
 // what names the harness of a suite or external run, or the judges of another.
 func what(r assay.Run) string {
 	if r.Suite != nil {
-		return string(r.Kind) + " " + r.Suite.Suite
+		return string(r.Kind) + " " + r.Suite.Name
 	}
 	return judges(r)
 }

@@ -19,7 +19,7 @@ func suiteRun(t *testing.T, s store.Store) assay.Run {
 		t.Fatal(err)
 	}
 	run, _, err := s.Runs().Create(t.Context(), store.NewRun{Project: p.ID, Kind: assay.RunSuite, Concurrency: 1, AsOf: now(), Now: now(),
-		Suite: &assay.SuiteSpec{Suite: "s", Version: "v", Def: &assay.SuiteDefinition{}}})
+		Suite: &assay.SuiteSpec{Name: "s", Version: "v", Def: &assay.SuiteDefinition{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

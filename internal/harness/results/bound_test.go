@@ -160,7 +160,7 @@ func TestHostileFiles(t *testing.T) {
 		{"many criteria", `{"case":"a","criteria":{` + members.String() + `"d":1}}`, 1, "findings", ""},
 		{"many members", `{"case":"a","pass":true,"extra":{` + members.String() + `"d":1}}`, 1, "and 5", ""},
 		{"a long name", `{"case":"a","pass":true,"extra":{"` + strings.Repeat("n", maxExtra) + `":1}}`, 1, "extra.nnn", ""},
-		{"a long number", `{"case":"a","pass":true,"seconds":` + strings.Repeat("1", 2000) + `}` + "\n" + `{"case":"b","pass":true}`, 1, "", "line 1, at /seconds: a number is longer than 1000 characters"},
+		{"a long number", `{"case":"a","pass":true,"duration_s":` + strings.Repeat("1", 2000) + `}` + "\n" + `{"case":"b","pass":true}`, 1, "", "line 1, at /duration_s: a number is longer than 1000 characters"},
 	} {
 		done := make(chan struct{})
 		go func() {

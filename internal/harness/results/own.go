@@ -136,7 +136,7 @@ func ownCase(d *document, where string, end func() error) error {
 
 // ownMembers are those of a case. Others are refused, so that a slip of the pen loses nothing silently.
 var ownMembers = []string{"case", "repeat", "pass", "criteria", "input", "output", "expected", "error", "skipped",
-	"place", "seconds", "cost_usd", "usage", "model", "extra"}
+	"place", "duration_s", "cost_usd", "usage", "model", "extra"}
 
 func parseOwn(v gjson.Result) (c assay.Case, err error) {
 	if !v.IsObject() {
@@ -153,7 +153,7 @@ func parseOwn(v gjson.Result) (c assay.Case, err error) {
 	}
 	c = assay.Case{State: assay.ItemGraded, Key: text(v.Get("case")), Input: text(v.Get("input")), Output: text(v.Get("output")),
 		Expected: text(v.Get("expected")), Place: text(v.Get("place")), Model: text(v.Get("model")),
-		Seconds: seconds(v.Get("seconds"), 1), Cost: dollars(v.Get("cost_usd")), Usage: ownUsage(v.Get("usage"))}
+		Seconds: seconds(v.Get("duration_s"), 1), Cost: dollars(v.Get("cost_usd")), Usage: ownUsage(v.Get("usage"))}
 	if repeat := v.Get("repeat"); repeat.Exists() && (repeat.Type != gjson.Number || repeat.Num < 0 || repeat.Num > 1<<20 || repeat.Num != float64(int(repeat.Num))) {
 		return c, fmt.Errorf("repeat %.40s is not a whole number from 0 on", repeat.Raw)
 	}

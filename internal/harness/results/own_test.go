@@ -38,7 +38,7 @@ func TestOwnFormat(t *testing.T) {
 			equal(t, c.line, fmt.Sprintf("%s %s %v", one.State, pass, values(one)), c.want)
 		}
 	}
-	all := clear(t, assay.ResultAssay, "r", `{"case":"a","repeat":2,"pass":true,"input":"i","output":"o","expected":"e","place":"f.py:3","seconds":1.5,"cost_usd":0.001,"usage":{"input":5,"output":2,"cached":1,"reasoning":1},"model":"m","extra":{"k":[1]}}`)[0]
+	all := clear(t, assay.ResultAssay, "r", `{"case":"a","repeat":2,"pass":true,"input":"i","output":"o","expected":"e","place":"f.py:3","duration_s":1.5,"cost_usd":0.001,"usage":{"input":5,"output":2,"cached":1,"reasoning":1},"model":"m","extra":{"k":[1]}}`)[0]
 	yes := true
 	equal(t, "every member", all, assay.Case{Key: "a", Repeat: 2, State: assay.ItemGraded, Pass: &yes, Input: "i", Output: "o", Expected: "e", Place: "f.py:3",
 		Seconds: all.Seconds, Cost: all.Cost, Usage: assay.Usage{Known: true, Input: 5, Output: 2, Cached: 1, Reasoning: 1}, Model: "m", Extra: json.RawMessage(`{"k":[1]}`)})

@@ -20,7 +20,7 @@ import (
 func TestAHarnessOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	env, open := fifo(t)
-	a := newAttempt(t, "waiter", env)
+	a := newLaunch(t, "waiter", env)
 	server := a.served()
 	a.said("before")
 	c := a.dial()
@@ -42,7 +42,7 @@ func TestAHarnessOutlivesItsServer(t *testing.T) {
 
 func TestAnOrphanIsEnded(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "wild")
+	a := newLaunch(t, "wild")
 	a.order.OrphanGrace = 2 * time.Second
 	server := a.served()
 	pids := a.said("pids")
@@ -65,7 +65,7 @@ func TestAnOrphanIsEnded(t *testing.T) {
 
 func TestWhatADeadShimLeftIsSwept(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "wild")
+	a := newLaunch(t, "wild")
 	a.launch()
 	pids := a.said("pids")
 	a.await(Alive)
@@ -93,12 +93,12 @@ func TestWhatADeadShimLeftIsSwept(t *testing.T) {
 		t.Errorf("it was launched again: %v", err)
 	}
 
-	// The next attempt goes on in the same log.
-	next := newAttempt(t, "argv")
-	next.order.LogDir, next.order.Attempt = a.order.LogDir, 2
+	// The next launch goes on in the same log.
+	next := newLaunch(t, "argv")
+	next.order.LogDir, next.order.Launch = a.order.LogDir, 2
 	next.launch()
 	next.exit(5 * time.Second)
-	if text := a.output(); text != before+"[assay: attempt 2]\n[] \n" {
+	if text := a.output(); text != before+"[assay: launch 2]\n[] \n" {
 		t.Errorf("log: %q", text)
 	}
 }
@@ -135,7 +135,7 @@ func TestASweepHitsNoStranger(t *testing.T) {
 
 func TestAShimThatHangsIsKilled(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "wild")
+	a := newLaunch(t, "wild")
 	a.launch()
 	pids := a.said("pids")
 	a.await(Alive)
@@ -154,9 +154,9 @@ func TestAShimThatHangsIsKilled(t *testing.T) {
 	until(t, time.Second, "the last threads are gone", func() bool { return !slices.ContainsFunc(pids, alive) && !alive(b.Shim.PID) })
 }
 
-func TestAnAttemptIsLaunchedOnce(t *testing.T) {
+func TestALaunchIsStartedOnce(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "sleeper")
+	a := newLaunch(t, "sleeper")
 	var mu sync.Mutex
 	launched := 0
 	var all, lookers sync.WaitGroup
@@ -295,7 +295,7 @@ func TestAStandingIsReadFromTheFolder(t *testing.T) {
 
 func TestExitIsWrittenOnceTheDiskTakesIt(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "argv")
+	a := newLaunch(t, "argv")
 	block := filepath.Join(a.dir, exitFile+".new")
 	if err := os.MkdirAll(block, 0o700); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ type Conn struct {
 	half []byte // of a status, read before a deadline
 }
 
-// Dial connects to the shim of an attempt that Look calls Alive.
+// Dial connects to the shim of a launch that Look calls Alive.
 func Dial(ctx context.Context, dir string) (*Conn, error) {
 	address, done, err := socketAddress(dir)
 	if err != nil {

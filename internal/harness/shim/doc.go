@@ -5,7 +5,7 @@
 // time limit, the grace and the orphan grace, masks and stores output, reads the report channel, and writes
 // how the harness ended. The server's end (Launch, Look, Dial, Sweep) starts a shim, finds one again and
 // cleans up after a dead one. Neither knows a database. The invariant: a shim holds the lock of its
-// attempt's folder from before its first instruction until it is gone, and exit.json is there only when no
+// launch's folder from before its first instruction until it is gone, and exit.json is there only when no
 // process of the harness is left and its log is whole.
 //
 //	          Launch            tree started                 leader exited

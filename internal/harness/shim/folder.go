@@ -15,7 +15,7 @@ import (
 	"assay/internal/process"
 )
 
-// Files of an attempt's folder.
+// Files of a launch's folder.
 const (
 	lockFile   = "lock" // holds the shim's identity, once it lives
 	launchFile = "launch.json"
@@ -29,11 +29,11 @@ const (
 
 // launched is what launch.json holds: what may be known of a launch by whoever reads the folder.
 type launched struct {
-	Run     string    `json:"run"`
-	Attempt int       `json:"attempt"`
-	Argv    []string  `json:"argv"`
-	Mark    string    `json:"mark"` // stands in the environment of every process of this attempt
-	At      time.Time `json:"at"`
+	Run    string    `json:"run"`
+	Launch int       `json:"launch"`
+	Argv   []string  `json:"argv"`
+	Mark   string    `json:"mark"` // stands in the environment of every process of this launch
+	At     time.Time `json:"at"`
 }
 
 // born is what shim.json holds.
@@ -54,7 +54,7 @@ type Ended struct {
 	Told    bool             `json:"told,omitempty"` // ExitOrphaned because the shim was told to end, not for want of a server
 }
 
-// Standing is what an attempt's folder says.
+// Standing is what a launch's folder says.
 type Standing string
 
 const (
@@ -65,7 +65,7 @@ const (
 	Dead       Standing = "dead"     // its shim died without a word
 )
 
-// Look reads how an attempt stands.
+// Look reads how a launch stands.
 func Look(dir string) (Standing, error) {
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
@@ -90,21 +90,21 @@ func Look(dir string) (Standing, error) {
 	return Unlaunched, nil
 }
 
-// held says whether somebody holds the attempt's lock.
+// held says whether somebody holds the launch's lock.
 func held(dir string) (bool, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at the attempt: %w", err)
+		return false, fmt.Errorf("look at the launch: %w", err)
 	}
 	defer f.Close()
 	switch err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return true, nil
 	case err != nil:
-		return false, fmt.Errorf("look at the attempt's lock: %w", err)
+		return false, fmt.Errorf("look at the launch's lock: %w", err)
 	}
 	return false, nil
 }

@@ -15,7 +15,7 @@ import (
 // A process of the harness that holds the lock, to look like a shim that lives, is ended with the rest.
 func TestALockThatTheHarnessTookIsTakenBack(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "locker")
+	a := newLaunch(t, "locker")
 	a.launch()
 	pids := a.said("pids")
 	a.await(Alive)
@@ -68,7 +68,7 @@ func TestAClientThatReadsNothingIsNoticedSoon(t *testing.T) {
 func TestRoomIsKeptForTheExit(t *testing.T) {
 	t.Parallel()
 	env, open := fifo(t)
-	a := newAttempt(t, "waiter", env)
+	a := newLaunch(t, "waiter", env)
 	a.launch()
 	a.await(Alive)
 	kept, err := os.Stat(filepath.Join(a.dir, exitFile+".new"))

@@ -22,7 +22,7 @@ import (
 // a file, an argument or a variable of its own.
 type Order struct {
 	Run     string   `json:"run"`
-	Attempt int      `json:"attempt"`
+	Launch  int      `json:"launch"`
 	LogDir  string   `json:"log_dir"`
 	Argv    []string `json:"argv"`
 	Cwd     string   `json:"cwd"`
@@ -38,8 +38,8 @@ type Order struct {
 	Mark string `json:"mark"` // set by Launch
 }
 
-// MarkVariable names the variable by which the processes of an attempt are found again.
-const MarkVariable = "ASSAY_ATTEMPT"
+// MarkVariable names the variable by which the processes of a launch are found again.
+const MarkVariable = "ASSAY_LAUNCH"
 
 // The lock is the first descriptor that a shim inherits.
 const lockDescriptor = 3
@@ -49,12 +49,12 @@ const (
 	orderWait = 10 * time.Second       // for a shim to take its order
 )
 
-// ErrHeld says that this attempt was launched already.
-var ErrHeld = errors.New("this attempt was launched already")
+// ErrHeld says that this launch was started already.
+var ErrHeld = errors.New("this launch was started already")
 
-// Launch starts a shim in the attempt's folder. self is the program that calls Main for the arguments
+// Launch starts a shim in the launch's folder. self is the program that calls Main for the arguments
 // "shim DIR". It returns once the shim has its order: whether the harness starts is in the folder later.
-// An attempt is launched once; ErrHeld says that it was. With any other error no harness was started.
+// A launch is started once; ErrHeld says that it was. With any other error no harness was started.
 func Launch(self, dir string, o Order) error {
 	dir, err := absolute(dir, &o.LogDir, &o.Cwd)
 	if err != nil {
@@ -65,7 +65,7 @@ func Launch(self, dir string, o Order) error {
 		return fmt.Errorf("launch: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("launch: make the attempt's folder: %w", err)
+		return fmt.Errorf("launch: make the launch's folder: %w", err)
 	}
 	lock, err := takeLock(dir)
 	if err != nil {
@@ -75,14 +75,14 @@ func Launch(self, dir string, o Order) error {
 	if isLaunched(dir) {
 		return ErrHeld
 	}
-	o.Mark = MarkVariable + "=" + o.Run + "-" + strconv.Itoa(o.Attempt) + "-" + rand.Text()
-	if err := writeJSON(dir, launchFile, launched{Run: o.Run, Attempt: o.Attempt, Argv: argv, Mark: o.Mark, At: time.Now().UTC()}); err != nil {
+	o.Mark = MarkVariable + "=" + o.Run + "-" + strconv.Itoa(o.Launch) + "-" + rand.Text()
+	if err := writeJSON(dir, launchFile, launched{Run: o.Run, Launch: o.Launch, Argv: argv, Mark: o.Mark, At: time.Now().UTC()}); err != nil {
 		return fmt.Errorf("launch: %w", err)
 	}
 	if err := start(self, dir, o, lock); err != nil {
 		err = fmt.Errorf("launch: %w", err)
 		// Whoever looks at the folder later learns that nothing was lost here.
-		return errors.Join(err, writeJSON(dir, exitFile, Ended{Exit: assay.Exit{Cause: assay.ExitUnborn, Code: -1, Error: err.Error(), At: time.Now().UTC()}}))
+		return errors.Join(err, writeJSON(dir, exitFile, Ended{Exit: assay.Exit{Cause: assay.ExitLaunchFailed, Code: -1, Error: err.Error(), At: time.Now().UTC()}}))
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func isLaunched(dir string) bool {
 func takeLock(dir string) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("launch: open the attempt's lock: %w", err)
+		return nil, fmt.Errorf("launch: open the launch's lock: %w", err)
 	}
 	for deadline := time.Now().Add(lockWait); ; time.Sleep(lockWait / 100) {
 		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -136,7 +136,7 @@ func takeLock(dir string) (*os.File, error) {
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, ErrHeld
 		}
-		return nil, fmt.Errorf("launch: take the attempt's lock: %w", err)
+		return nil, fmt.Errorf("launch: take the launch's lock: %w", err)
 	}
 }
 

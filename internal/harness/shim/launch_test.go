@@ -32,7 +32,7 @@ func TestALaunchThatFailsSaysWhatAndWhy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAttempt(t, "silent")
+			a := newLaunch(t, "silent")
 			c.change(&a.order)
 			a.launch()
 			e := a.exit(5 * time.Second)
@@ -41,7 +41,7 @@ func TestALaunchThatFailsSaysWhatAndWhy(t *testing.T) {
 					t.Errorf("%q does not say %q", e.Exit.Error, want)
 				}
 			}
-			if e.Exit.Cause != assay.ExitUnborn || e.Exit.Code != -1 || e.Harness.PID != 0 {
+			if e.Exit.Cause != assay.ExitLaunchFailed || e.Exit.Code != -1 || e.Harness.PID != 0 {
 				t.Errorf("%+v", e)
 			}
 		})
@@ -50,7 +50,7 @@ func TestALaunchThatFailsSaysWhatAndWhy(t *testing.T) {
 
 func TestAFolderThatMayNotBeEnteredFailsTheLaunch(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "silent")
+	a := newLaunch(t, "silent")
 	a.order.Cwd = filepath.Join(filepath.Dir(a.dir), "locked")
 	if err := os.Mkdir(a.order.Cwd, 0o000); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestAFolderThatMayNotBeEnteredFailsTheLaunch(t *testing.T) {
 		defer cmd.Process.Kill()
 	}
 	e := a.exit(10 * time.Second)
-	if e.Exit.Cause != assay.ExitUnborn || !strings.Contains(e.Exit.Error, a.order.Cwd) || !strings.Contains(e.Exit.Error, "permission denied") {
+	if e.Exit.Cause != assay.ExitLaunchFailed || !strings.Contains(e.Exit.Error, a.order.Cwd) || !strings.Contains(e.Exit.Error, "permission denied") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -87,17 +87,17 @@ func TestAFolderThatMayNotBeEnteredFailsTheLaunch(t *testing.T) {
 func TestAShimThatCannotStartIsNoLoss(t *testing.T) {
 	t.Parallel()
 	for _, self := range []string{"/no/such/assay", "/bin/false"} {
-		a := newAttempt(t, "silent")
+		a := newLaunch(t, "silent")
 		a.order.Argv = append(a.order.Argv, strings.Repeat("x", 1<<20)) // more than a pipe holds
 		err := Launch(self, a.dir, a.order)
 		if err == nil || !strings.Contains(err.Error(), "shim") {
 			t.Errorf("%s: %v", self, err)
 		}
-		if e := a.exit(time.Second); e.Exit.Cause != assay.ExitUnborn || e.Exit.Error != err.Error() {
+		if e := a.exit(time.Second); e.Exit.Cause != assay.ExitLaunchFailed || e.Exit.Error != err.Error() {
 			t.Errorf("%+v", e)
 		}
 	}
-	a := newAttempt(t, "silent")
+	a := newLaunch(t, "silent")
 	a.order.Secrets = []string{"abc"}
 	if err := Launch(program(), a.dir, a.order); err == nil || strings.Contains(err.Error(), "abc") {
 		t.Errorf("a secret that cannot be masked: %v", err)
@@ -106,7 +106,7 @@ func TestAShimThatCannotStartIsNoLoss(t *testing.T) {
 
 func TestALongPathWorks(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "sleeper")
+	a := newLaunch(t, "sleeper")
 	a.dir = filepath.Join(a.dir, strings.Repeat("long/", 40), strings.Repeat("n", 200), "a1")
 	a.order.LogDir = filepath.Join(filepath.Dir(a.dir), "log")
 	a.launch()
@@ -129,7 +129,7 @@ var libcSignals = regexp.MustCompile(`SigIgn:\t0000000[01][08]0000000\n`)
 // its shim ignore or hold.
 func TestAHarnessInheritsNothingElse(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "state")
+	a := newLaunch(t, "state")
 	a.served("SHIM_IGNORING=1", "SECRET_OF_THE_SERVER=1")
 	a.exit(5 * time.Second)
 	var m launched
@@ -170,7 +170,7 @@ func TestAShimByHandIsRefused(t *testing.T) {
 
 func TestTheWholeLogOfAChattyHarness(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "chatty", "SHIM_LINES=200000")
+	a := newLaunch(t, "chatty", "SHIM_LINES=200000")
 	a.launch()
 	e := a.exit(20 * time.Second)
 	text := a.output()

@@ -117,7 +117,7 @@ func (s *shim) unborn(cause error) error {
 	if masked, err := mask(s.order.Secrets, []string{why}); err == nil {
 		why = masked[0]
 	}
-	e := Ended{Exit: assay.Exit{Cause: assay.ExitUnborn, Code: -1, Error: why, At: time.Now().UTC()}}
+	e := Ended{Exit: assay.Exit{Cause: assay.ExitLaunchFailed, Code: -1, Error: why, At: time.Now().UTC()}}
 	if s.log != nil {
 		s.log.Mark("could not be started: " + why)
 		s.log.Close()

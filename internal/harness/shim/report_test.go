@@ -18,7 +18,7 @@ import (
 
 func TestReportsAreHeardByDescriptorAndByPath(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "reporter")
+	a := newLaunch(t, "reporter")
 	a.launch()
 	e := a.exit(5 * time.Second)
 	events := a.events()
@@ -52,7 +52,7 @@ func TestReportsAreHeardByDescriptorAndByPath(t *testing.T) {
 
 func TestOutputThatImitatesReportsChangesNothing(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "imitator")
+	a := newLaunch(t, "imitator")
 	a.launch()
 	a.exit(5 * time.Second)
 	for _, e := range a.events() {
@@ -67,7 +67,7 @@ func TestOutputThatImitatesReportsChangesNothing(t *testing.T) {
 
 func TestWhoReportsInALoopFillsNothing(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "flooder")
+	a := newLaunch(t, "flooder")
 	a.launch()
 	e := a.exit(20 * time.Second)
 	events := a.events()
@@ -88,7 +88,7 @@ func TestWhoReportsInALoopFillsNothing(t *testing.T) {
 func TestWhatIsCutAnywhereArrivesWhole(t *testing.T) {
 	t.Parallel()
 	const token = "tok-4711-secret"
-	a := newAttempt(t, "splitter", "TOKEN="+token)
+	a := newLaunch(t, "splitter", "TOKEN="+token)
 	a.order.Secrets = []string{token}
 	a.order.Experiment = &assay.LinkRule{Pattern: `https://example\.org/\S+`}
 	a.launch()
@@ -109,7 +109,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	const token = "tok-0815-secret"
 	env, open := fifo(t)
-	a := newAttempt(t, "waiter", env, "TOKEN="+token)
+	a := newLaunch(t, "waiter", env, "TOKEN="+token)
 	a.order.Secrets = []string{token}
 	a.order.Argv = append(a.order.Argv, "--key="+token)
 	a.launch()
@@ -134,7 +134,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	open()
 	a.exit(5 * time.Second)
 
-	missing := newAttempt(t, "argv")
+	missing := newLaunch(t, "argv")
 	missing.order.Secrets = []string{token}
 	missing.order.Argv = []string{"/no/such/" + token}
 	missing.launch()

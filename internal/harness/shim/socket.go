@@ -10,7 +10,7 @@ import (
 // maxSocket is what fits in the address of a socket on every system.
 const maxSocket = 100
 
-// socketAddress is the address of the attempt's socket. Where its path is too long it leads over a
+// socketAddress is the address of the launch's socket. Where its path is too long it leads over a
 // descriptor of the folder, which done closes once the address was used.
 func socketAddress(dir string) (address string, done func(), err error) {
 	path := filepath.Join(dir, socketFile)

@@ -25,7 +25,7 @@ import (
 func BenchmarkFirstLine(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
-		a := newAttempt(b, "hello")
+		a := newLaunch(b, "hello")
 		ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
 		heard := make(chan struct{})
 		go logs.Follow(ctx, a.order.LogDir, 0, func() bool { return false }, func(c logs.Chunk) error {
@@ -62,7 +62,7 @@ func BenchmarkChattyHarness(b *testing.B) {
 		text, _ := os.ReadFile(file.Name())
 		plain := used(b, string(text))
 
-		a := newAttempt(b, "chatter", fmt.Sprint("SHIM_SECONDS=", seconds))
+		a := newLaunch(b, "chatter", fmt.Sprint("SHIM_SECONDS=", seconds))
 		a.order.Secrets = []string{"tok-4711-secret", "another-secret-0815"}
 		a.launch()
 		a.await(Alive)
@@ -118,9 +118,9 @@ func BenchmarkIdleMemory(b *testing.B) {
 	const many = 10
 	for b.Loop() {
 		most, sum := 0, 0
-		var all []*attempt
+		var all []*launch
 		for range many {
-			a := newAttempt(b, "hello")
+			a := newLaunch(b, "hello")
 			a.launch()
 			all = append(all, a)
 		}

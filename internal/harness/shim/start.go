@@ -22,8 +22,8 @@ func (s *shim) launch() (output *os.File, err error) {
 	if s.log, err = logs.OpenWriter(s.order.LogDir, logs.Options{Bound: s.order.LogBytes, Secrets: s.order.Secrets, See: s.see}); err != nil {
 		return nil, err
 	}
-	if s.order.Attempt > 1 {
-		s.log.Mark(fmt.Sprintf("attempt %d", s.order.Attempt))
+	if s.order.Launch > 1 {
+		s.log.Mark(fmt.Sprintf("launch %d", s.order.Launch))
 	}
 	if s.office, err = openOffice(s); err != nil {
 		return nil, err

@@ -27,13 +27,13 @@ func TestAStopEndsTheWholeTree(t *testing.T) {
 		{"sleeper", assay.ExitCancel, false, "SIGTERM"},
 		{"polite", assay.ExitCancel, false, "3"},
 		{"wild", assay.ExitCancel, true, "SIGKILL"},
-		{"sleeper", assay.ExitLimit, false, "SIGTERM"},
-		{"wild", assay.ExitLimit, true, "SIGKILL"},
+		{"sleeper", assay.ExitTimeLimit, false, "SIGTERM"},
+		{"wild", assay.ExitTimeLimit, true, "SIGKILL"},
 	} {
 		t.Run(c.role+" "+string(c.cause), func(t *testing.T) {
 			t.Parallel()
-			a := newAttempt(t, c.role)
-			if c.cause == assay.ExitLimit {
+			a := newLaunch(t, c.role)
+			if c.cause == assay.ExitTimeLimit {
 				a.order.TimeLimit = time.Second
 			}
 			a.launch()
@@ -60,7 +60,7 @@ func TestAStopEndsTheWholeTree(t *testing.T) {
 
 func TestALeaderThatExitsTakesItsBackgroundWithIt(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "leaver")
+	a := newLaunch(t, "leaver")
 	a.launch()
 	e := a.exit(5 * time.Second)
 	nobody(t, a.said("pids"))
@@ -76,7 +76,7 @@ func TestAStrangerThatHoldsTheOutputHoldsNobodyUp(t *testing.T) {
 }
 
 func stranger(t *testing.T, writes bool) {
-	a := newAttempt(t, "sleeper")
+	a := newLaunch(t, "sleeper")
 	a.launch()
 	pids := a.said("pids")
 	// This test is no process of the tree, and may write to its output.
@@ -112,7 +112,7 @@ func stranger(t *testing.T, writes bool) {
 
 func TestAStoppedHarnessHearsTerm(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "polite")
+	a := newLaunch(t, "polite")
 	a.order.Grace = 10 * time.Second
 	a.launch()
 	pid := a.said("pids")[0]
@@ -127,7 +127,7 @@ func TestAStoppedHarnessHearsTerm(t *testing.T) {
 
 func TestADaemonIsToldBeforeItIsKilled(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "polite-leaver")
+	a := newLaunch(t, "polite-leaver")
 	a.order.Grace = 10 * time.Second
 	a.launch()
 	pids := a.said("pids")
@@ -142,7 +142,7 @@ func TestADaemonIsToldBeforeItIsKilled(t *testing.T) {
 func TestAStopIsHeardFromWhoLeavesAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 10 {
-		a := newAttempt(t, "sleeper")
+		a := newLaunch(t, "sleeper")
 		a.launch()
 		a.said("pids")
 		c := a.dial()
@@ -158,7 +158,7 @@ func TestAStopIsHeardFromWhoLeavesAtOnce(t *testing.T) {
 
 func TestTheFirstCauseCounts(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "wild")
+	a := newLaunch(t, "wild")
 	a.order.Grace = time.Second
 	a.launch()
 	a.said("pids")
@@ -176,7 +176,7 @@ func TestTheFirstCauseCounts(t *testing.T) {
 			break
 		}
 	}
-	a.stop(assay.ExitLimit)
+	a.stop(assay.ExitTimeLimit)
 	if e := a.exit(a.order.Grace + soon); e.Exit.Cause != assay.ExitCancel {
 		t.Errorf("%+v", e)
 	}
@@ -190,7 +190,7 @@ func TestTheFirstCauseCounts(t *testing.T) {
 
 func TestASignalOfItsOwnIsNamed(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(t, "signalled")
+	a := newLaunch(t, "signalled")
 	a.launch()
 	if e := a.exit(5 * time.Second); e.Exit.Cause != assay.ExitItself || e.Exit.Signal != "SIGKILL" || e.Exit.Code != -1 || e.Exit.Killed {
 		t.Errorf("%+v", e)

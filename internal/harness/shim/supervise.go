@@ -25,7 +25,7 @@ func (s *shim) supervise(output *os.File) error {
 
 	e := Ended{Harness: s.born.Tree.Leader, Began: s.born.At}
 	if err := writeJSON(s.dir, shimFile, s.born); err != nil {
-		e.Exit.Cause, e.Exit.Error = assay.ExitUnborn, err.Error() // nobody could find it again
+		e.Exit.Cause, e.Exit.Error = assay.ExitLaunchFailed, err.Error() // nobody could find it again
 	} else {
 		go s.office.serve()
 		e.Exit.Cause, e.Exit.Killed = s.wait()
@@ -87,7 +87,7 @@ func (s *shim) wait() (cause assay.ExitCause, killed bool) {
 		case <-children:
 			s.tree.ReapAdopted()
 		case <-limit:
-			return s.stop(assay.ExitLimit, "the time limit is reached")
+			return s.stop(assay.ExitTimeLimit, "the time limit is reached")
 		case <-s.office.orphaned:
 			return s.stop(assay.ExitOrphaned, "no server came back in time")
 		case <-terms: // the machine goes down, or somebody means it

@@ -10,7 +10,7 @@ import (
 )
 
 // Sweep ends what a dead shim left, and lists what would not go within limit. It is called when Look says
-// Dead, and may be called again. Only what is proven to be of this attempt is signalled.
+// Dead, and may be called again. Only what is proven to be of this launch is signalled.
 func Sweep(dir string, limit time.Duration) (left []int, err error) {
 	var l launched
 	if err := readJSON(dir, launchFile, &l); err != nil {

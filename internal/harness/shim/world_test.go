@@ -21,29 +21,29 @@ import (
 	"assay/internal/process"
 )
 
-// attempt is one launch of a test.
-type attempt struct {
+// launch is one launch of a test.
+type launch struct {
 	t     testing.TB
 	dir   string
 	order Order
 }
 
-// newAttempt is one whose harness plays a role. It leaves nothing behind, whatever happens.
-func newAttempt(t testing.TB, role string, env ...string) *attempt {
+// newLaunch is one whose harness plays a role. It leaves nothing behind, whatever happens.
+func newLaunch(t testing.TB, role string, env ...string) *launch {
 	t.Helper()
 	root := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &attempt{t: t, dir: filepath.Join(root, "a1"), order: Order{Run: "r1", Attempt: 1, LogDir: filepath.Join(root, "log"),
+	a := &launch{t: t, dir: filepath.Join(root, "a1"), order: Order{Run: "r1", Launch: 1, LogDir: filepath.Join(root, "log"),
 		Argv: []string{self}, Cwd: root, Env: append([]string{"SHIM_ROLE=" + role}, env...),
 		Grace: 300 * time.Millisecond, OrphanGrace: time.Minute}}
 	t.Cleanup(func() { a.clean() })
 	return a
 }
 
-func (a *attempt) clean() {
+func (a *launch) clean() {
 	if standing, _ := Look(a.dir); standing == Unlaunched {
 		return
 	}
@@ -60,7 +60,7 @@ func program() string {
 	return "/proc/self/exe"
 }
 
-func (a *attempt) launch() {
+func (a *launch) launch() {
 	a.t.Helper()
 	if err := Launch(program(), a.dir, a.order); err != nil {
 		a.t.Fatal(err)
@@ -82,7 +82,7 @@ func until(t testing.TB, within time.Duration, what string, is func() bool) time
 	return time.Since(begin)
 }
 
-func (a *attempt) await(want Standing) {
+func (a *launch) await(want Standing) {
 	a.t.Helper()
 	var got Standing
 	until(a.t, 10*time.Second, string(want), func() bool {
@@ -99,7 +99,7 @@ func (a *attempt) await(want Standing) {
 }
 
 // exit waits for exit.json.
-func (a *attempt) exit(within time.Duration) Ended {
+func (a *launch) exit(within time.Duration) Ended {
 	a.t.Helper()
 	until(a.t, within, "exit.json", func() bool { standing, _ := Look(a.dir); return standing == Finished })
 	e, err := ReadExit(a.dir)
@@ -109,7 +109,7 @@ func (a *attempt) exit(within time.Duration) Ended {
 	return e
 }
 
-func (a *attempt) output() string {
+func (a *launch) output() string {
 	a.t.Helper()
 	var text strings.Builder
 	if err := logs.Copy(&text, a.order.LogDir); err != nil {
@@ -119,7 +119,7 @@ func (a *attempt) output() string {
 }
 
 // said waits until the harness has printed a line that begins with a word, and returns the numbers there.
-func (a *attempt) said(word string) []int {
+func (a *launch) said(word string) []int {
 	a.t.Helper()
 	line := ""
 	until(a.t, 10*time.Second, "the harness says "+word, func() bool {
@@ -134,7 +134,7 @@ func (a *attempt) said(word string) []int {
 	return numbers(line)
 }
 
-func (a *attempt) dial() *Conn {
+func (a *launch) dial() *Conn {
 	a.t.Helper()
 	a.await(Alive)
 	c, err := Dial(a.t.Context(), a.dir)
@@ -145,14 +145,14 @@ func (a *attempt) dial() *Conn {
 	return c
 }
 
-func (a *attempt) stop(cause assay.ExitCause) {
+func (a *launch) stop(cause assay.ExitCause) {
 	a.t.Helper()
 	if err := a.dial().Stop(cause); err != nil {
 		a.t.Fatal(err)
 	}
 }
 
-func (a *attempt) events() (list []report.Event) {
+func (a *launch) events() (list []report.Event) {
 	a.t.Helper()
 	if err := Events(a.dir, 0, func(e report.Event) error { list = append(list, e); return nil }); err != nil {
 		a.t.Fatal(err)
@@ -165,7 +165,7 @@ func (a *attempt) events() (list []report.Event) {
 	return list
 }
 
-func (a *attempt) born() (b born) {
+func (a *launch) born() (b born) {
 	a.t.Helper()
 	if err := readJSON(a.dir, shimFile, &b); err != nil {
 		a.t.Fatal(err)
@@ -206,7 +206,7 @@ func fifo(t *testing.T) (env string, open func()) {
 }
 
 // served launches from a process of its own, and returns it.
-func (a *attempt) served(env ...string) *exec.Cmd {
+func (a *launch) served(env ...string) *exec.Cmd {
 	a.t.Helper()
 	order, err := json.Marshal(a.order)
 	if err != nil {
@@ -228,7 +228,7 @@ func (a *attempt) served(env ...string) *exec.Cmd {
 	return cmd
 }
 
-// bystander is a process that no attempt has to do with.
+// bystander is a process that no launch has to do with.
 func bystander(t *testing.T) process.Identity {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")

@@ -64,7 +64,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 // suiteRun makes a run of a suite with two cases, of which one is broken.
 func suiteRun(t *testing.T, s *Store) store.Fence {
 	t.Helper()
-	run, _, err := s.Runs().Create(t.Context(), store.NewRun{Project: 1, Kind: assay.RunSuite, Concurrency: 1, AsOf: t0, Now: t0, Suite: &assay.SuiteSpec{Suite: "s", Version: "v"}})
+	run, _, err := s.Runs().Create(t.Context(), store.NewRun{Project: 1, Kind: assay.RunSuite, Concurrency: 1, AsOf: t0, Now: t0, Suite: &assay.SuiteSpec{Name: "s", Version: "v"}})
 	if err == nil {
 		_, err = s.Runs().TakeUp(t.Context(), run.ID, 0, false, t0)
 	}

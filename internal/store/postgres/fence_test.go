@@ -187,7 +187,7 @@ func TestLateBatchWritesNothing(t *testing.T) {
 func TestLateFactsAndCasesWriteNothing(t *testing.T) {
 	for name, call := range map[string]func(*Store, store.Fence) error{
 		"Put": func(s *Store, f store.Fence) error {
-			_, err := s.Harnesses().Put(context.Background(), f, assay.SuiteFacts{PID: 9}, true, t0)
+			_, err := s.Harnesses().Put(context.Background(), f, assay.Harness{PID: 9}, true, t0)
 			return err
 		},
 		"PutCases": func(s *Store, f store.Fence) error {

@@ -19,18 +19,18 @@ func insertSuiteRun(ctx context.Context, t tx, n *store.NewRun, id assay.RunID) 
 	}
 	accepted := store.AcceptedSuite(*n.Suite)
 	n.Suite = &accepted
-	spec, err := store.Encode(accepted, "what was asked of suite "+accepted.Suite)
+	spec, err := store.Encode(accepted, "what was asked of suite "+accepted.Name)
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, "INSERT INTO suite_runs (run_id, project_id, suite, spec) VALUES ($1, $2, $3, $4)", id, n.Project, accepted.Suite, spec); err != nil {
+	if _, err := t.exec(ctx, "INSERT INTO suite_runs (run_id, project_id, suite, spec) VALUES ($1, $2, $3, $4)", id, n.Project, accepted.Name, spec); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, "INSERT INTO suite_facts (run_id, facts) VALUES ($1, $2)", id, *toJSON(assay.SuiteFacts{}))
+	_, err = t.exec(ctx, "INSERT INTO suite_facts (run_id, facts) VALUES ($1, $2)", id, *toJSON(assay.Harness{}))
 	return err
 }
 
-func getFacts(ctx context.Context, c conn, run assay.RunID) (facts assay.SuiteFacts, err error) {
+func getFacts(ctx context.Context, c conn, run assay.RunID) (facts assay.Harness, err error) {
 	found, err := c.first(ctx, "SELECT facts FROM suite_facts WHERE run_id = $1", []any{run}, asJSON{&facts})
 	if err == nil && !found {
 		err = noFacts(run)
@@ -42,7 +42,7 @@ func noFacts(run assay.RunID) error {
 	return notFound("run %s has no harness: it is of no suite, or it does not exist", run).WithHint("`assay runs` lists the runs with their kinds")
 }
 
-func (h harnesses) Facts(ctx context.Context, run assay.RunID) (facts assay.SuiteFacts, err error) {
+func (h harnesses) Facts(ctx context.Context, run assay.RunID) (facts assay.Harness, err error) {
 	err = h.read(ctx, func(ctx context.Context, c conn) (err error) {
 		facts, err = getFacts(ctx, c, run)
 		return err
@@ -50,15 +50,15 @@ func (h harnesses) Facts(ctx context.Context, run assay.RunID) (facts assay.Suit
 	return facts, err
 }
 
-func (h harnesses) FactsOf(ctx context.Context, runs []assay.RunID) (all map[assay.RunID]assay.SuiteFacts, err error) {
+func (h harnesses) FactsOf(ctx context.Context, runs []assay.RunID) (all map[assay.RunID]assay.Harness, err error) {
 	type one struct {
 		run   assay.RunID
-		facts assay.SuiteFacts
+		facts assay.Harness
 	}
 	err = h.read(ctx, func(ctx context.Context, c conn) error {
 		list, err := collect(ctx, c, func(o *one) []any { return []any{intTo(&o.run), asJSON{&o.facts}} },
 			"SELECT run_id, facts FROM suite_facts WHERE run_id = ANY($1)", int64s(runs))
-		all = make(map[assay.RunID]assay.SuiteFacts, len(list))
+		all = make(map[assay.RunID]assay.Harness, len(list))
 		for _, o := range list {
 			all[o.run] = o.facts
 		}
@@ -80,7 +80,7 @@ func setFacts(ctx context.Context, t tx, run assay.RunID, facts string) error {
 const advanceSQL = `UPDATE runs SET heartbeat_at = $2, revision = revision + 1, progress_at = CASE WHEN $3 THEN $2 ELSE progress_at END,
 	stalls = CASE WHEN $3 THEN 0 ELSE stalls END WHERE id = $1`
 
-func (h harnesses) Put(ctx context.Context, f store.Fence, facts assay.SuiteFacts, advanced bool, now time.Time) (control assay.RunControl, err error) {
+func (h harnesses) Put(ctx context.Context, f store.Fence, facts assay.Harness, advanced bool, now time.Time) (control assay.RunControl, err error) {
 	text, err := store.EncodeFacts(f.Run, facts)
 	if err != nil {
 		return control, err
@@ -101,7 +101,7 @@ func (h harnesses) Put(ctx context.Context, f store.Fence, facts assay.SuiteFact
 	return control, nil
 }
 
-func (h harnesses) Report(ctx context.Context, id assay.RunID, now time.Time, change func(facts *assay.SuiteFacts, ended bool) (advanced bool, err error)) (assay.Run, error) {
+func (h harnesses) Report(ctx context.Context, id assay.RunID, now time.Time, change func(facts *assay.Harness, ended bool) (advanced bool, err error)) (assay.Run, error) {
 	return runs{h.Store}.alter(ctx, id, func(ctx context.Context, t tx, run assay.Run) (bool, error) {
 		if err := store.RefuseReport(run); err != nil {
 			return false, err

@@ -104,7 +104,7 @@ func healthy(t *testing.T, dir string) *Store {
 func suiteRun(t *testing.T, s *Store) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
-	run, _, err := s.Runs().Create(ctx, store.NewRun{Project: 1, Kind: assay.RunSuite, Concurrency: 1, AsOf: now, Now: now, Suite: &assay.SuiteSpec{Suite: "s", Version: "v"}})
+	run, _, err := s.Runs().Create(ctx, store.NewRun{Project: 1, Kind: assay.RunSuite, Concurrency: 1, AsOf: now, Now: now, Suite: &assay.SuiteSpec{Name: "s", Version: "v"}})
 	if err == nil {
 		_, err = s.Runs().TakeUp(ctx, run.ID, 0, false, now)
 	}

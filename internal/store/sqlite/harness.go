@@ -17,18 +17,18 @@ func insertSuiteRun(t tx, n *store.NewRun, id int64) error {
 	}
 	accepted := store.AcceptedSuite(*n.Suite)
 	n.Suite = &accepted
-	spec, err := store.Encode(accepted, "what was asked of suite "+accepted.Suite)
+	spec, err := store.Encode(accepted, "what was asked of suite "+accepted.Name)
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec("INSERT INTO suite_runs (run_id, project_id, suite, spec) VALUES (?, ?, ?, ?)", id, n.Project, accepted.Suite, spec); err != nil {
+	if _, err := t.exec("INSERT INTO suite_runs (run_id, project_id, suite, spec) VALUES (?, ?, ?, ?)", id, n.Project, accepted.Name, spec); err != nil {
 		return err
 	}
-	_, err = t.exec("INSERT INTO suite_facts (run_id, facts) VALUES (?, ?)", id, toJSON(assay.SuiteFacts{}))
+	_, err = t.exec("INSERT INTO suite_facts (run_id, facts) VALUES (?, ?)", id, toJSON(assay.Harness{}))
 	return err
 }
 
-func getFacts(ctx context.Context, c *conn, run assay.RunID) (facts assay.SuiteFacts, err error) {
+func getFacts(ctx context.Context, c *conn, run assay.RunID) (facts assay.Harness, err error) {
 	found, err := c.first(ctx, func(r row) error { return store.Decode(r.json(0), &facts, "the facts of run "+run.String()) },
 		"SELECT facts FROM suite_facts WHERE run_id = ?", run)
 	if err == nil && !found {
@@ -41,7 +41,7 @@ func noFacts(run assay.RunID) error {
 	return notFound("run %s has no harness: it is of no suite, or it does not exist", run).WithHint("`assay runs` lists the runs with their kinds")
 }
 
-func (h harnesses) Facts(ctx context.Context, run assay.RunID) (facts assay.SuiteFacts, err error) {
+func (h harnesses) Facts(ctx context.Context, run assay.RunID) (facts assay.Harness, err error) {
 	err = h.s.read.do(ctx, func(c *conn) error {
 		facts, err = getFacts(ctx, c, run)
 		return err
@@ -49,15 +49,15 @@ func (h harnesses) Facts(ctx context.Context, run assay.RunID) (facts assay.Suit
 	return facts, err
 }
 
-func (h harnesses) FactsOf(ctx context.Context, runs []assay.RunID) (map[assay.RunID]assay.SuiteFacts, error) {
-	all := make(map[assay.RunID]assay.SuiteFacts, len(runs))
+func (h harnesses) FactsOf(ctx context.Context, runs []assay.RunID) (map[assay.RunID]assay.Harness, error) {
+	all := make(map[assay.RunID]assay.Harness, len(runs))
 	if len(runs) == 0 {
 		return all, nil
 	}
 	err := h.s.read.do(ctx, func(c *conn) error {
 		return c.query(ctx, func(r row) error {
 			id := assay.RunID(r.int(0))
-			var facts assay.SuiteFacts
+			var facts assay.Harness
 			err := store.Decode(r.json(1), &facts, "the facts of run "+id.String())
 			all[id] = facts
 			return err
@@ -81,7 +81,7 @@ func advance(t tx, run assay.RunID, now time.Time) error {
 	return err
 }
 
-func (h harnesses) Put(ctx context.Context, f store.Fence, facts assay.SuiteFacts, advanced bool, now time.Time) (control assay.RunControl, err error) {
+func (h harnesses) Put(ctx context.Context, f store.Fence, facts assay.Harness, advanced bool, now time.Time) (control assay.RunControl, err error) {
 	text, err := store.EncodeFacts(f.Run, facts)
 	if err != nil {
 		return control, err
@@ -101,7 +101,7 @@ func (h harnesses) Put(ctx context.Context, f store.Fence, facts assay.SuiteFact
 	return control, nil
 }
 
-func (h harnesses) Report(ctx context.Context, id assay.RunID, now time.Time, change func(facts *assay.SuiteFacts, ended bool) (advanced bool, err error)) (assay.Run, error) {
+func (h harnesses) Report(ctx context.Context, id assay.RunID, now time.Time, change func(facts *assay.Harness, ended bool) (advanced bool, err error)) (assay.Run, error) {
 	return runs{h.s}.edit(ctx, forBeat, id, func(t tx, run assay.Run) error {
 		if err := store.RefuseReport(run); err != nil {
 			return err

@@ -104,7 +104,7 @@ func (s suites) Newest(ctx context.Context, project assay.ProjectID) (map[string
 			if err != nil {
 				return err
 			}
-			newest[run.Suite.Suite] = run
+			newest[run.Suite.Name] = run
 		}
 		return nil
 	})

@@ -88,7 +88,7 @@ func useSuites(t *testing.T, s *Store) {
 	must(err)
 	for _, kind := range []assay.RunKind{assay.RunSuite, assay.RunExternal} {
 		run, _, err := s.Runs().Create(ctx, store.NewRun{Project: 1, Kind: kind, Reporting: kind == assay.RunExternal, AsOf: now, Now: now, Keys: []string{string(kind)},
-			Suite: &assay.SuiteSpec{Suite: string(kind)}, Idempotency: &store.Idempotency{Route: "suite", Key: string(kind), BodyHash: "h"}})
+			Suite: &assay.SuiteSpec{Name: string(kind)}, Idempotency: &store.Idempotency{Route: "suite", Key: string(kind), BodyHash: "h"}})
 		must(err)
 		if kind == assay.RunSuite {
 			run, err = s.Runs().TakeUp(ctx, run.ID, 0, false, now)

@@ -30,15 +30,15 @@ type faultyHarnesses struct {
 	f *Faulty
 }
 
-func (h faultyHarnesses) Facts(ctx context.Context, run assay.RunID) (assay.SuiteFacts, error) {
-	return call(h.f, "Harnesses.Facts", func() (assay.SuiteFacts, error) { return h.Harnesses.Facts(ctx, run) })
+func (h faultyHarnesses) Facts(ctx context.Context, run assay.RunID) (assay.Harness, error) {
+	return call(h.f, "Harnesses.Facts", func() (assay.Harness, error) { return h.Harnesses.Facts(ctx, run) })
 }
 
-func (h faultyHarnesses) Put(ctx context.Context, f store.Fence, facts assay.SuiteFacts, advanced bool, now time.Time) (assay.RunControl, error) {
+func (h faultyHarnesses) Put(ctx context.Context, f store.Fence, facts assay.Harness, advanced bool, now time.Time) (assay.RunControl, error) {
 	return call(h.f, "Harnesses.Put", func() (assay.RunControl, error) { return h.Harnesses.Put(ctx, f, facts, advanced, now) })
 }
 
-func (h faultyHarnesses) Report(ctx context.Context, run assay.RunID, now time.Time, change func(*assay.SuiteFacts, bool) (bool, error)) (assay.Run, error) {
+func (h faultyHarnesses) Report(ctx context.Context, run assay.RunID, now time.Time, change func(*assay.Harness, bool) (bool, error)) (assay.Run, error) {
 	return call(h.f, "Harnesses.Report", func() (assay.Run, error) { return h.Harnesses.Report(ctx, run, now, change) })
 }
 

@@ -25,8 +25,8 @@ func testHarnesses(t *testing.T, open opener) {
 		{"reports at once lose nothing", testReportsTogether},
 		{"reports of the past turn no heartbeat back", func(w *world) {
 			run := w.create(w.newExternalRun("s"))
-			w.report(run.ID, at(60), func(f *assay.SuiteFacts) bool { return false })
-			equal(w, "heartbeat", w.report(run.ID, at(50), func(f *assay.SuiteFacts) bool { return false }).HeartbeatAt, ptr(at(60)))
+			w.report(run.ID, at(60), func(f *assay.Harness) bool { return false })
+			equal(w, "heartbeat", w.report(run.ID, at(50), func(f *assay.Harness) bool { return false }).HeartbeatAt, ptr(at(60)))
 		}},
 		{"a driver that lost its run writes nothing", testHarnessFence},
 		{"points", testPoints},
@@ -34,13 +34,13 @@ func testHarnesses(t *testing.T, open opener) {
 }
 
 // facts have something in every field.
-func facts() assay.SuiteFacts {
-	return assay.SuiteFacts{
-		Attempt: 2, Where: "host", PID: 4711, Env: []string{"A=1", "KEY=***"}, LaunchedAt: ptr(at(2)), ActiveAt: ptr(at(3)), Idle: true,
+func facts() assay.Harness {
+	return assay.Harness{
+		Launch: 2, Where: "host", PID: 4711, Env: []string{"A=1", "KEY=***"}, LaunchedAt: ptr(at(2)), ActiveAt: ptr(at(3)), Idle: true,
 		Progress: &assay.Progress{Done: 3.5, Total: 10, Text: "<3> of \u2028 10", Guessed: true, At: at(3)},
 		Metrics:  []assay.Metric{{Name: "accuracy", Value: 1.0 / 3, At: at(3)}}, Links: []assay.Link{{URL: "https://x/?a=1&b=2", Text: "x"}},
 		Experiment: "https://x/1", LogBytes: 1 << 40, LogLines: 7, LogDropped: 9,
-		Exit:    &assay.Exit{Cause: assay.ExitLimit, Code: -1, Signal: "SIGKILL", Killed: true, Error: "e", At: at(4)},
+		Exit:    &assay.Exit{Cause: assay.ExitTimeLimit, Code: -1, Signal: "SIGKILL", Killed: true, Error: "e", At: at(4)},
 		Results: []assay.ResultSum{{Path: "out.xml", Format: assay.ResultJUnit, Cases: 3, Error: "line 7"}}, LateAt: ptr(at(5)), Late: "exit 0",
 	}
 }
@@ -51,16 +51,16 @@ func (w *world) suiteRun(name string) store.Fence {
 	return w.takeUp(w.create(w.newSuiteRun(name)).ID, 0, false)
 }
 
-func (w *world) facts(run assay.RunID) assay.SuiteFacts {
+func (w *world) facts(run assay.RunID) assay.Harness {
 	w.Helper()
 	f, err := w.Harnesses().Facts(w.ctx, run)
 	w.ok(err)
 	return f
 }
 
-func (w *world) report(run assay.RunID, now time.Time, change func(*assay.SuiteFacts) (advanced bool)) assay.Run {
+func (w *world) report(run assay.RunID, now time.Time, change func(*assay.Harness) (advanced bool)) assay.Run {
 	w.Helper()
-	r, err := w.Harnesses().Report(w.ctx, run, now, func(f *assay.SuiteFacts, ended bool) (bool, error) { return change(f), nil })
+	r, err := w.Harnesses().Report(w.ctx, run, now, func(f *assay.Harness, ended bool) (bool, error) { return change(f), nil })
 	w.ok(err)
 	return r
 }
@@ -85,13 +85,13 @@ func testFacts(w *world) {
 
 	_, err = w.Runs().Ask(w.ctx, f.Run, store.AskCancelNow, "", at(7))
 	w.ok(err)
-	control, err = w.Harnesses().Put(w.ctx, next, assay.SuiteFacts{Attempt: 1}, true, at(8))
+	control, err = w.Harnesses().Put(w.ctx, next, assay.Harness{Launch: 1}, true, at(8))
 	w.ok(err)
 	equal(w, "control after a cancel", []bool{control.Cancel, control.Now}, []bool{true, true})
 	run = w.get(f.Run)
-	equal(w, "facts are replaced", w.facts(f.Run), assay.SuiteFacts{Attempt: 1})
+	equal(w, "facts are replaced", w.facts(f.Run), assay.Harness{Launch: 1})
 	equal(w, "heartbeat, progress and stalls once it advanced", []any{run.HeartbeatAt, run.ProgressAt, run.Stalls}, []any{ptr(at(8)), ptr(at(8)), 0})
-	_, err = w.Harnesses().Put(w.ctx, next, assay.SuiteFacts{}, false, at(9))
+	_, err = w.Harnesses().Put(w.ctx, next, assay.Harness{}, false, at(9))
 	w.ok(err)
 	equal(w, "progress stays", w.get(f.Run).ProgressAt, ptr(at(8)))
 
@@ -106,17 +106,17 @@ func testFactsOf(w *world) {
 	var ids []assay.RunID
 	for i := range 3 {
 		f := w.suiteRun(fmt.Sprint("s", i))
-		_, err := w.Harnesses().Put(w.ctx, f, assay.SuiteFacts{PID: i + 1}, false, at(3))
+		_, err := w.Harnesses().Put(w.ctx, f, assay.Harness{PID: i + 1}, false, at(3))
 		w.ok(err)
 		ids = append(ids, f.Run)
 	}
 	grade := w.create(w.newRun()).ID
 	got, err := w.Harnesses().FactsOf(w.ctx, []assay.RunID{ids[2], grade, ids[0], 1 << 40})
 	w.ok(err)
-	equal(w, "facts", got, map[assay.RunID]assay.SuiteFacts{ids[0]: {PID: 1}, ids[2]: {PID: 3}})
+	equal(w, "facts", got, map[assay.RunID]assay.Harness{ids[0]: {PID: 1}, ids[2]: {PID: 3}})
 	got, err = w.Harnesses().FactsOf(w.ctx, nil)
 	w.ok(err)
-	equal(w, "facts of none", got, map[assay.RunID]assay.SuiteFacts{})
+	equal(w, "facts of none", got, map[assay.RunID]assay.Harness{})
 }
 
 func testNoFacts(w *world) {
@@ -128,7 +128,7 @@ func testNoFacts(w *world) {
 	}
 	_, err := w.Harnesses().Put(w.ctx, grade, facts(), true, at(9))
 	w.code(err, assay.CodeNotFound)
-	nobody := func(*assay.SuiteFacts, bool) (bool, error) {
+	nobody := func(*assay.Harness, bool) (bool, error) {
 		w.Error("it was asked to change facts")
 		return false, nil
 	}
@@ -142,8 +142,8 @@ func testNoFacts(w *world) {
 
 func testReport(w *world) {
 	run := w.create(w.newExternalRun("s"))
-	got, err := w.Harnesses().Report(w.ctx, run.ID, at(5), func(f *assay.SuiteFacts, ended bool) (bool, error) {
-		equal(w, "facts of a new run, which has not ended", []any{*f, ended}, []any{assay.SuiteFacts{}, false})
+	got, err := w.Harnesses().Report(w.ctx, run.ID, at(5), func(f *assay.Harness, ended bool) (bool, error) {
+		equal(w, "facts of a new run, which has not ended", []any{*f, ended}, []any{assay.Harness{}, false})
 		*f = facts()
 		return false, nil
 	})
@@ -151,18 +151,18 @@ func testReport(w *world) {
 	equal(w, "heartbeat and progress", []any{got.HeartbeatAt, got.ProgressAt}, []any{ptr(at(5)), (*time.Time)(nil)})
 	equal(w, "run", w.get(run.ID), got)
 	equal(w, "facts", w.facts(run.ID), facts())
-	got = w.report(run.ID, at(6), func(f *assay.SuiteFacts) bool { f.LogLines++; return true })
+	got = w.report(run.ID, at(6), func(f *assay.Harness) bool { f.LogLines++; return true })
 	equal(w, "heartbeat and progress", []any{got.HeartbeatAt, got.ProgressAt, w.facts(run.ID).LogLines}, []any{ptr(at(6)), ptr(at(6)), int64(8)})
 
 	sentinel := errors.New("on purpose")
-	_, err = w.Harnesses().Report(w.ctx, run.ID, at(7), func(f *assay.SuiteFacts, ended bool) (bool, error) {
+	_, err = w.Harnesses().Report(w.ctx, run.ID, at(7), func(f *assay.Harness, ended bool) (bool, error) {
 		f.LogLines = 99
 		return true, sentinel
 	})
 	if err != sentinel {
 		w.Errorf("error %v, want the caller's own", err)
 	}
-	_, err = w.Harnesses().Report(w.ctx, run.ID, at(7), func(f *assay.SuiteFacts, ended bool) (bool, error) {
+	_, err = w.Harnesses().Report(w.ctx, run.ID, at(7), func(f *assay.Harness, ended bool) (bool, error) {
 		f.Progress = &assay.Progress{Done: math.Inf(1)}
 		return true, nil
 	})
@@ -174,9 +174,9 @@ func testReport(w *world) {
 func testLateReport(w *world) {
 	for _, to := range []assay.RunState{assay.RunCompleted, assay.RunFailed, assay.RunCancelled, assay.RunStateLost} {
 		run := w.create(w.newExternalRun("s"))
-		w.report(run.ID, at(5), func(f *assay.SuiteFacts) bool { f.LogLines = 7; return true })
+		w.report(run.ID, at(5), func(f *assay.Harness) bool { f.LogLines = 7; return true })
 		ended := w.end(run.ID, to)
-		got, err := w.Harnesses().Report(w.ctx, run.ID, at(90), func(f *assay.SuiteFacts, ended bool) (bool, error) {
+		got, err := w.Harnesses().Report(w.ctx, run.ID, at(90), func(f *assay.Harness, ended bool) (bool, error) {
 			equal(w, "facts and whether it has ended", []any{f.LogLines, ended}, []any{int64(7), true})
 			f.LateAt, f.Late = ptr(at(90)), "exit 0"
 			return true, nil
@@ -184,7 +184,7 @@ func testLateReport(w *world) {
 		w.ok(err)
 		equal(w, "run", got, ended)
 		equal(w, "run as stored", w.get(run.ID), ended)
-		equal(w, "facts", w.facts(run.ID), assay.SuiteFacts{LogLines: 7, LateAt: ptr(at(90)), Late: "exit 0"})
+		equal(w, "facts", w.facts(run.ID), assay.Harness{LogLines: 7, LateAt: ptr(at(90)), Late: "exit 0"})
 	}
 }
 
@@ -193,7 +193,7 @@ func testReportsTogether(w *world) {
 	const reporters, reports = 20, 10
 	together(reporters, func(i int) {
 		for n := range reports {
-			if _, err := w.Harnesses().Report(w.ctx, run.ID, at(10+n), func(f *assay.SuiteFacts, ended bool) (bool, error) {
+			if _, err := w.Harnesses().Report(w.ctx, run.ID, at(10+n), func(f *assay.Harness, ended bool) (bool, error) {
 				f.LogLines++
 				f.Links = append(f.Links, assay.Link{URL: fmt.Sprint(i, "/", n)})
 				return n%2 == 0, nil
@@ -227,7 +227,7 @@ func testHarnessFence(w *world) {
 		}
 		for method, call := range map[string]func() error{
 			"Put": func() error {
-				_, err := w.Harnesses().Put(w.ctx, f, assay.SuiteFacts{Attempt: 9}, true, at(99))
+				_, err := w.Harnesses().Put(w.ctx, f, assay.Harness{Launch: 9}, true, at(99))
 				return err
 			},
 			"ResetCases": func() error { return w.Harnesses().ResetCases(w.ctx, f) },

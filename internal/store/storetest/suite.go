@@ -71,7 +71,7 @@ func (w *world) newSuiteRun(name string) store.NewRun {
 	return store.NewRun{
 		Project: w.project.ID, Kind: assay.RunSuite, Concurrency: 1, By: "tester", AsOf: start, Now: at(1), Sentence: "waits for a driver",
 		Keys: []string{assay.KeySuite(name)},
-		Suite: &assay.SuiteSpec{Suite: name, Version: s.Version, Def: &s.Def, Argv: []string{"python", "-m", "evals", "--limit", "10"}, Schedule: "nightly",
+		Suite: &assay.SuiteSpec{Name: name, Version: s.Version, Def: &s.Def, Argv: []string{"python", "-m", "evals", "--limit", "10"}, Schedule: "nightly",
 			Params: []assay.ParamValue{{Name: "limit", Value: json.RawMessage("10"), Source: assay.ParamDefault}}},
 	}
 }
@@ -80,7 +80,7 @@ func (w *world) newSuiteRun(name string) store.NewRun {
 func (w *world) newExternalRun(name string) store.NewRun {
 	n := w.newSuiteRun(name)
 	n.Kind, n.Reporting, n.Keys, n.Sentence = assay.RunExternal, true, nil, ""
-	n.Suite = &assay.SuiteSpec{Suite: name, Argv: []string{"make", "eval"}, Stale: assay.Seconds(time.Minute)}
+	n.Suite = &assay.SuiteSpec{Name: name, Argv: []string{"make", "eval"}, Stale: assay.Seconds(time.Minute)}
 	return n
 }
 
@@ -176,7 +176,7 @@ func testCreateSuiteRun(w *world) {
 	equal(w, "listed", list, []assay.Run{want})
 	facts, err := w.Harnesses().Facts(w.ctx, run.ID)
 	w.ok(err)
-	equal(w, "facts", facts, assay.SuiteFacts{})
+	equal(w, "facts", facts, assay.Harness{})
 	equal(w, "grade runs have no suite", w.create(w.newRun()).Suite, (*assay.SuiteSpec)(nil))
 
 	bad := w.newSuiteRun("bad")
@@ -303,7 +303,7 @@ func testRunsOfSuite(w *world) {
 		w.Helper()
 		run, _, err := w.Runs().Create(w.ctx, n)
 		w.ok(err)
-		key := fmt.Sprint(w.project.ID, " ", n.Suite.Suite)
+		key := fmt.Sprint(w.project.ID, " ", n.Suite.Name)
 		ids[key] = append([]assay.RunID{run.ID}, ids[key]...)
 	}
 	for range 3 {

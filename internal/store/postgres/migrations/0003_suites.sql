@@ -31,6 +31,7 @@ CREATE TABLE suite_runs (
 -- The newest run of each suite is found by steps from name to name.
 CREATE INDEX suite_runs_newest ON suite_runs (project_id, suite, run_id);
 
+-- What is known of the harness: "harness" of a run in JSON, assay.Harness in Go.
 CREATE TABLE suite_facts (
     run_id bigint PRIMARY KEY REFERENCES suite_runs (run_id),
     facts  text COLLATE "C" NOT NULL -- JSON
