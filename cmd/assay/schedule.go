@@ -48,9 +48,14 @@ func (c *scheduleApplyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	return a.sayUnticked(d)
+}
+
+// sayUnticked tells that schedules start nothing at the moment.
+func (a *app) sayUnticked(d *door) error {
 	o, err := d.Owner(a.ctx)
-	if err == nil && !o.Driving {
-		a.say("no process drives runs: schedules start when one does, for instance `assay serve`")
+	if err == nil && !o.Ticking {
+		a.say("no server runs: schedules start nothing until `assay serve` does")
 	}
 	return err
 }
@@ -136,7 +141,10 @@ func (c *scheduleListCmd) Run(a *app) error {
 	if a.JSON {
 		return nil
 	}
-	return t.end()
+	if err := t.end(); err != nil || len(list) == 0 {
+		return err
+	}
+	return a.sayUnticked(d)
 }
 
 // scheduleArg names a schedule.
@@ -178,8 +186,10 @@ func (c *scheduleShowCmd) Run(a *app) error {
 		return a.printJSON(v)
 	}
 	a.print("# schedule %s, applied %s\n# next %s\n# last %s\n", v.Name, moment(&v.UpdatedAt, time.UTC), nextText(v.Schedule), lastText(v.Schedule))
-	_, err = io.WriteString(a.out, strings.TrimRight(v.Source, "\n")+"\n")
-	return err
+	if _, err = io.WriteString(a.out, strings.TrimRight(v.Source, "\n")+"\n"); err != nil {
+		return err
+	}
+	return a.sayUnticked(d)
 }
 
 type schedulePauseCmd struct{ scheduleArg }

@@ -16,6 +16,7 @@ type OwnerInfo struct {
 	PID     int           `json:"pid"`
 	Since   time.Time     `json:"since"`
 	Driving bool          `json:"driving" doc:"false: it serves and looks, and leaves runs where they are"`
+	Ticking bool          `json:"ticking" doc:"false: it starts nothing that schedules owe, as a command that passes"`
 	Version string        `json:"version"`
 	Waiting []assay.RunID `json:"waiting" nullable:"false" doc:"runs that wait for somebody who drives"`
 }

@@ -123,7 +123,7 @@ func reachable(addr string) string {
 
 func (n *Node) ownerInfo() api.OwnerInfo {
 	id := n.Identity()
-	return api.OwnerInfo{PID: id.PID, Since: id.Since, Driving: id.Drives, Version: id.Version}
+	return api.OwnerInfo{PID: id.PID, Since: id.Since, Driving: id.Drives, Ticking: id.Drives && n.cfg.Serve, Version: id.Version}
 }
 
 func (n *Node) importFile(ctx context.Context, p assay.Project, file io.Reader, o assay.ImportOptions) (store.Import, error) {
