@@ -122,8 +122,8 @@ func TestASuiteOnThePage(t *testing.T) {
 	o := overview()
 	at := o.At
 	suite := assay.Run{ID: 8, Project: "default", Kind: assay.RunSuite, State: assay.RunRunning, Phase: assay.PhaseExecuting, StartedAt: &at, By: "ann",
-		Suite: &assay.SuiteSpec{Suite: "nightly"}}
-	o.Active = []api.RunView{{RunRow: api.RunRow{Run: suite, Harness: &assay.SuiteFacts{
+		Suite: &assay.SuiteSpec{Name: "nightly"}}
+	o.Active = []api.RunView{{RunRow: api.RunRow{Run: suite, Harness: &assay.Harness{
 		Where: "box", LogLines: 1234, Idle: true, ActiveAt: &at,
 		Progress: &assay.Progress{Done: 3, Total: 20, Text: "<b>cases</b>", Guessed: true}, Metrics: []assay.Metric{{Name: "acc", Value: 0.5}},
 	}}}}
@@ -151,10 +151,10 @@ func TestSuitesAndSchedulesOnThePage(t *testing.T) {
 	o := overview()
 	at := o.At
 	run := func(id assay.RunID, kind assay.RunKind, state assay.RunState, name string) assay.Run {
-		return assay.Run{ID: id, Project: "default", Kind: kind, State: state, StartedAt: &at, Suite: &assay.SuiteSpec{Suite: name}}
+		return assay.Run{ID: id, Project: "default", Kind: kind, State: state, StartedAt: &at, Suite: &assay.SuiteSpec{Name: name}}
 	}
 	silent, over, elsewhere := run(8, assay.RunSuite, assay.RunRunning, "nightly"), run(5, assay.RunSuite, assay.RunFailed, "weekly"), run(9, assay.RunExternal, assay.RunFailed, "ci")
-	o.Active = []api.RunView{{RunRow: api.RunRow{Run: silent, Harness: &assay.SuiteFacts{Idle: true, ActiveAt: &at}}}}
+	o.Active = []api.RunView{{RunRow: api.RunRow{Run: silent, Harness: &assay.Harness{Idle: true, ActiveAt: &at}}}}
 	o.Recent = []assay.Run{elsewhere, over}
 	o.Suites = []api.SuiteStanding{{Project: "default", Suite: "never", State: api.IdleState, Description: "<i>not</i> yet"},
 		{Project: "default", Suite: "nightly", State: "running", Newest: &silent}, {Project: "default", Suite: "weekly", State: "failed", Newest: &over}}
