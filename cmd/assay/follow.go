@@ -32,7 +32,7 @@ func (a *app) follow(d *door, id assay.RunID, show viewer) (api.RunView, error) 
 	})
 	if err != nil && a.ctx.Err() != nil {
 		show.end()
-		return v, a.interrupted(d, id, v.Suite != nil)
+		return v, a.interrupted(d, id, v)
 	}
 	return v, err
 }
@@ -84,11 +84,17 @@ func pausedHint(v api.RunView) string {
 	return hint
 }
 
-// shortOutcome is outcome for where it was said just before why the run is paused.
+// shortOutcome is outcome for where it was said just before why the run is paused, or its harness did not
+// complete.
 func shortOutcome(v api.RunView) error {
 	err := outcome(v)
-	if e := new(assay.Error); v.State == assay.RunPaused && errors.As(err, &e) {
+	e := new(assay.Error)
+	switch {
+	case !errors.As(err, &e):
+	case v.State == assay.RunPaused:
 		e.Message = v.ID.String() + " is paused"
+	case v.Suite != nil && v.State != assay.RunCancelled:
+		e.Message = fmt.Sprintf("%s %s", v.ID, v.State)
 	}
 	return err
 }
@@ -105,15 +111,19 @@ func because(v api.RunView) string {
 }
 
 // interrupted stops gracefully after Ctrl-C and says how to go on.
-func (a *app) interrupted(d *door, id assay.RunID, harness bool) error {
+func (a *app) interrupted(d *door, id assay.RunID, v api.RunView) error {
 	stopped := func(format string, args ...any) *assay.Error {
 		return assay.Errorf(assay.CodeUnavailable, format, args...).With("run", id.String())
 	}
-	if n := d.node(); n != nil && n.Identity().Drives && harness {
+	if n := d.node(); n != nil && n.Identity().Drives && v.Suite != nil {
 		if err := d.link.Close(a.patience()); err != nil {
 			return err
 		}
-		return stopped("stopped watching %s; its harness goes on, and is ended when no process watches it for its orphan grace", id).
+		within := ""
+		if def := v.Suite.Def; def != nil {
+			within = " within " + span(def.OrphanGrace.Duration())
+		}
+		return stopped("stopped watching %s; its harness goes on, and is ended where no process that drives comes%s", id, within).
 			WithHint("`assay watch %s`, or `assay serve`, goes on with it, `assay cancel %s` stops it", id, id)
 	}
 	if n := d.node(); n != nil && n.Identity().Drives {

@@ -57,7 +57,7 @@ func harnessProgress(v api.RunView) string {
 	if f.LogLines > 0 {
 		parts = append(parts, count(f.LogLines, "line"))
 	}
-	if v.State == assay.RunQueued {
+	if v.State == assay.RunQueued && v.Reason != assay.ReasonAccepted { // that one waits for a driver is what queued means
 		parts = append(parts, because(v))
 	}
 	return strings.Join(parts, "  ")

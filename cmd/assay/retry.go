@@ -41,10 +41,10 @@ func (c *retryCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.Plan {
+	if c.Plan && old.Suite == nil {
 		return a.printLeft(old)
 	}
-	if old.State.Terminal() {
+	if old.State.Terminal() && old.Suite == nil {
 		a.say("%s", leftText(old))
 	}
 	key := c.IdempotencyKey

@@ -10,10 +10,11 @@ import (
 )
 
 type suiteCmd struct {
-	Apply suiteApplyCmd `cmd:"" help:"Store the suites of a file."`
-	List  suiteListCmd  `cmd:"" help:"List suites and how they stand."`
-	Show  suiteShowCmd  `cmd:"" help:"Show a suite: definition, newest runs, schedules."`
-	Run   suiteRunCmd   `cmd:"" help:"Start a suite's harness and follow it to its end."`
+	Apply  suiteApplyCmd  `cmd:"" help:"Store the suites of a file."`
+	List   suiteListCmd   `cmd:"" help:"List suites and how they stand."`
+	Show   suiteShowCmd   `cmd:"" help:"Show a suite: definition, newest runs, schedules."`
+	Run    suiteRunCmd    `cmd:"" help:"Start a suite's harness and follow it to its end."`
+	Delete suiteDeleteCmd `cmd:"" help:"Delete a suite; its runs stay."`
 }
 
 type suiteApplyCmd struct {
@@ -52,7 +53,11 @@ func (a *app) printSuiteApplied(v api.SuiteView) error {
 		return a.printLine(v)
 	}
 	what := "unchanged, version"
-	if v.Changed != nil && *v.Changed {
+	switch {
+	case v.Changed == nil || !*v.Changed:
+	case v.Previous == v.Version:
+		what = "changed, and what it runs is not: still version"
+	default:
 		what = "now version"
 	}
 	a.print("suite %s is %s %s: %s\n", v.Name, what, shortHash(v.Version), argvText(v.Def.Command))
@@ -153,6 +158,30 @@ func (c *suiteShowCmd) Run(a *app) error {
 	a.print("# folder %s\n", v.Def.Dir)
 	_, err = io.WriteString(a.out, v.Source)
 	return err
+}
+
+type suiteDeleteCmd struct {
+	Name string `arg:"" help:"Name of the suite."`
+}
+
+func (suiteDeleteCmd) Help() string {
+	return `Nothing of the name can be started any more. Its runs stay, with the definition that each was started with. Refused while a run of it is active or a schedule starts it.
+
+Example:
+
+    assay suite delete nightly`
+}
+
+func (c *suiteDeleteCmd) Run(a *app) error {
+	d, err := a.look()
+	if err != nil {
+		return err
+	}
+	if err := d.DeleteSuite(a.ctx, a.Project, c.Name); err != nil {
+		return err
+	}
+	a.print("suite %s is deleted; its runs stay: `assay runs --suite %s`\n", c.Name, c.Name)
+	return nil
 }
 
 // argvText is a command line as a person would type it.

@@ -107,11 +107,17 @@ func (a *app) carrySuite(d *door, id assay.RunID, output bool) error {
 	if err != nil {
 		return err
 	}
-	if !output || a.JSON {
+	switch {
+	case a.JSON:
 		if err := a.printEnd(v); err != nil {
 			return err
 		}
-	} else {
+	case !output:
+		if err := a.printEnd(v); err != nil {
+			return err
+		}
+		return shortOutcome(v)
+	case v.State == assay.RunCompleted:
 		a.say("%s", headText(v))
 	}
 	return outcome(v)

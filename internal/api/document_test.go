@@ -167,7 +167,7 @@ func TestDocumentNamesEveryRoute(t *testing.T) {
 		"POST /runs/{run}/cancel", "POST /runs/{run}/pause", "POST /runs/{run}/resume", "POST /runs/{run}/end", "POST /runs/{run}/retry",
 		"GET /runs/{run}/items/{seq}/exchange", "POST /projects/{project}/judges/try", "POST /projects/{project}/providers/check",
 		"GET /projects/{project}/spend", "GET /models", "PUT /models", "DELETE /models",
-		"GET /projects/{project}/suites", "PUT /projects/{project}/suites", "GET /projects/{project}/suites/{suite}",
+		"GET /projects/{project}/suites", "PUT /projects/{project}/suites", "GET /projects/{project}/suites/{suite}", "DELETE /projects/{project}/suites/{suite}",
 		"POST /projects/{project}/suites/{suite}/runs", "POST /projects/{project}/external", "POST /runs/{run}/reports", "POST /runs/{run}/finish",
 		"GET /projects/{project}/schedules", "PUT /projects/{project}/schedules", "GET /projects/{project}/schedules/{schedule}",
 		"DELETE /projects/{project}/schedules/{schedule}", "POST /projects/{project}/schedules/{schedule}/pause",

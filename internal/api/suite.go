@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -48,12 +49,13 @@ const IdleState = "idle"
 // SuiteView is a suite with how it stands.
 type SuiteView struct {
 	assay.Suite
-	State     string   `json:"state" doc:"of its newest run; idle where it never ran"`
-	Newest    *RunRow  `json:"newest,omitempty"`
-	Source    string   `json:"source,omitempty" doc:"the definition as it was applied; only when one suite is asked for"`
-	Runs      []RunRow `json:"runs,omitempty" doc:"newest first, the last ten; only when one suite is asked for"`
-	Schedules []string `json:"schedules,omitempty" doc:"that start it; only when one suite is asked for"`
-	Changed   *bool    `json:"changed,omitempty" doc:"in the answer to apply: whether the definition changed"`
+	State     string     `json:"state" doc:"of its newest run; idle where it never ran"`
+	Newest    *RunRow    `json:"newest,omitempty"`
+	Source    string     `json:"source,omitempty" doc:"the definition as it was applied; only when one suite is asked for"`
+	Runs      []RunRow   `json:"runs,omitempty" doc:"newest first, the last ten; only when one suite is asked for"`
+	Schedules []string   `json:"schedules,omitempty" doc:"that start it; only when one suite is asked for"`
+	Previous  assay.Hash `json:"previous_version,omitempty" doc:"in the answer to apply: the version before, where there was one"`
+	Changed   *bool      `json:"changed,omitempty" doc:"in the answer to apply: whether the definition changed"`
 }
 
 // AppliedSuites is the answer to apply.
@@ -109,6 +111,13 @@ func (s *server) suiteRoutes(a huma.API) {
 		func(ctx context.Context, in *SuiteInput) (*answer[SuiteView], error) {
 			return say(s.getSuite(ctx, *in))
 		})
+	route(s, a, huma.Operation{OperationID: "delete-suite", Method: http.MethodDelete, Path: "/projects/{project}/suites/{suite}", Tags: tags,
+		Summary:       "Remove a suite; its runs stay",
+		Description:   "409 state_refused while a run of it is active, or a schedule starts it; the message names them.",
+		DefaultStatus: http.StatusNoContent},
+		func(ctx context.Context, in *SuiteInput) (*struct{}, error) {
+			return nil, s.deleteSuite(ctx, *in)
+		})
 	route(s, a, huma.Operation{OperationID: "run-suite", Method: http.MethodPost, Path: "/projects/{project}/suites/{suite}/runs", Tags: tags,
 		Summary:       "Start a run of a suite",
 		Description:   "201: a new run. 200: the idempotency key was known, and this is its run. 409 run_conflict: a run of the suite is active, details name it.",
@@ -158,6 +167,10 @@ func (s *server) applySuites(ctx context.Context, in *applySuitesInput) (out App
 		return out, assay.Errorf(assay.CodeInvalid, "the file defines no suite").WithHint("docs/SUITES.md shows how one is written")
 	}
 	for _, def := range defs.Suites {
+		before, err := s.Store.Suites().Get(ctx, p.ID, def.Name)
+		if err != nil && assay.CodeOf(err) != assay.CodeNotFound {
+			return out, err
+		}
 		changed, err := s.Store.Suites().Apply(ctx, p.ID, def, s.Now())
 		if err != nil {
 			return out, err
@@ -166,7 +179,7 @@ func (s *server) applySuites(ctx context.Context, in *applySuitesInput) (out App
 		if err != nil {
 			return out, err
 		}
-		v.Changed = &changed
+		v.Changed, v.Previous = &changed, before.Version
 		out.Suites = append(out.Suites, v)
 	}
 	for _, sched := range defs.Schedules {
@@ -212,13 +225,50 @@ func (s *server) getSuite(ctx context.Context, in SuiteInput) (v SuiteView, err 
 	if v, err = s.suiteView(ctx, p, in.Suite); err != nil {
 		return v, err
 	}
+	v.Schedules, err = s.schedulesOf(ctx, p, in.Suite)
+	return v, err
+}
+
+// schedulesOf names the schedules that start a suite.
+func (s *server) schedulesOf(ctx context.Context, p assay.Project, suite string) (names []string, err error) {
 	schedules, err := s.Store.Schedules().List(ctx, p.ID)
 	for _, sched := range schedules {
-		if sched.Def.Suite != nil && sched.Def.Suite.Name == in.Suite {
-			v.Schedules = append(v.Schedules, sched.Name)
+		if sched.Def.Suite != nil && sched.Def.Suite.Name == suite {
+			names = append(names, sched.Name)
 		}
 	}
-	return v, err
+	return names, err
+}
+
+// deleteSuite looks before it deletes. What comes between the two does no harm: a run has its own definition,
+// and a schedule's tick says that there is no such suite.
+func (s *server) deleteSuite(ctx context.Context, in SuiteInput) error {
+	p, err := s.project(ctx, in.ProjectInput)
+	if err != nil {
+		return err
+	}
+	refuse := func(format string, args ...any) *assay.Error {
+		e := assay.Errorf(assay.CodeRefused, format, args...)
+		e.Message = "suite " + in.Suite + " is not deleted: " + e.Message
+		return e
+	}
+	schedules, err := s.schedulesOf(ctx, p, in.Suite)
+	switch {
+	case err != nil:
+		return err
+	case len(schedules) > 0:
+		return refuse("schedule %s starts it", strings.Join(schedules, ", ")).
+			WithHint("delete the schedule first: `assay schedule delete %s`", schedules[0]).With("schedule", schedules[0])
+	}
+	active, _, err := s.Store.Runs().List(ctx, store.RunQuery{Project: p.ID, Kind: assay.RunSuite, Suite: in.Suite, States: activeStates()}, store.Page{Limit: 1})
+	switch {
+	case err != nil:
+		return err
+	case len(active) > 0:
+		return refuse("its run %s is %s", active[0].ID, active[0].State).
+			WithHint("wait for it (`assay watch %s`), or end it with `assay cancel %s`", active[0].ID, active[0].ID).With("run", active[0].ID.String())
+	}
+	return s.Store.Suites().Delete(ctx, p.ID, in.Suite)
 }
 
 // suiteRuns is how many runs are shown with a suite.

@@ -67,8 +67,11 @@ func refuseHarness(run assay.Run, what string) error {
 	}
 	err := assay.Errorf(assay.CodeRefused, "run %s is a harness (%s) and cannot be %s", run.ID, run.Suite.Name, what).
 		With("run", run.ID.String()).With("state", string(run.State))
-	if run.State.Terminal() {
+	switch {
+	case run.State.Terminal() && what == "retried":
 		return err.WithHint("%s", againHint(run))
+	case run.State.Terminal():
+		return err.WithHint("it has ended: `assay runs show %s` tells how", run.ID)
 	}
 	return err.WithHint("it runs to its end, or `assay cancel %s` stops it", run.ID)
 }

@@ -309,7 +309,7 @@ func success(def assay.SuiteDefinition, code int, c *collected) (why assay.Reaso
 	case ok:
 		return assay.ReasonNone, ""
 	case def.Success.NeedResults && !c.whole:
-		return assay.ReasonResultsMissing, "; " + said
+		return assay.ReasonResultsMissing, said
 	}
-	return assay.ReasonCasesFailed, "; " + said
+	return assay.ReasonCasesFailed, said
 }

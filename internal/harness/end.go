@@ -68,7 +68,7 @@ func (j *job) finish(ctx context.Context) error {
 		return j.cancelled(ctx, how)
 	}
 	event, change := judged(*j.def(), ended.Exit, c)
-	change.Phase, change.Sentence = assay.PhaseFinishing, how+change.Sentence
+	change.Phase, change.Sentence = assay.PhaseFinishing, causeFirst(change.Sentence, how)
 	return j.move(ctx, event, change)
 }
 
@@ -88,17 +88,25 @@ func said(e shim.Ended) string {
 	return s
 }
 
-// judged says what the success rule makes of a harness that nobody cancelled. The change's sentence goes on
-// after how it ended and what its cases were.
+// causeFirst puts why a run failed before how its harness ended: lists have room for the beginning only.
+func causeFirst(why, how string) string {
+	if why == "" {
+		return how
+	}
+	return why + "; " + how
+}
+
+// judged says what the success rule makes of a harness that nobody cancelled. The change's sentence is why it
+// failed, where how the harness ended does not say that by itself.
 func judged(def assay.SuiteDefinition, x assay.Exit, c *collected) (engine.Event, store.Change) {
 	failed := func(why assay.Reason, format string, args ...any) (engine.Event, store.Change) {
 		return engine.EventFail, store.Change{Reason: why, Sentence: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case x.Cause == assay.ExitTimeLimit:
-		return failed(assay.ReasonTimeLimit, "; its time limit of %s was reached", def.TimeLimit.Duration())
+		return failed(assay.ReasonTimeLimit, "its time limit of %s was reached", def.TimeLimit.Duration())
 	case x.Signal != "":
-		return failed(assay.ReasonSignal, "; Assay did not send it")
+		return failed(assay.ReasonSignal, "a signal that Assay did not send")
 	}
 	if why, sentence := success(def, x.Code, c); why != assay.ReasonNone {
 		return failed(why, "%s", sentence)

@@ -15,6 +15,8 @@ type Suites interface {
 	Get(ctx context.Context, project assay.ProjectID, name string) (assay.Suite, error)
 	// List is in the order of names.
 	List(ctx context.Context, project assay.ProjectID) ([]assay.Suite, error)
+	// Delete takes the definition away. Runs keep theirs, and History what the name has meant.
+	Delete(ctx context.Context, project assay.ProjectID, name string) error
 	// History is what a name has meant, newest first: every version that became its present one.
 	History(ctx context.Context, project assay.ProjectID, name string) ([]SuiteChange, error)
 	// Newest is the newest run of each suite of the project that ever ran, of kind suite or external.

@@ -29,6 +29,11 @@ func (c *Client) Suite(ctx context.Context, name, suite string) (v api.SuiteView
 	return v, c.do(ctx, call{method: http.MethodGet, path: project(name, "suites", suite)}, &v)
 }
 
+// DeleteSuite removes a suite; its runs stay.
+func (c *Client) DeleteSuite(ctx context.Context, name, suite string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: project(name, "suites", suite)}, nil)
+}
+
 // RunSuite starts a run of a suite. A run that is active already is CodeConflict with Details run and state.
 func (c *Client) RunSuite(ctx context.Context, name, suite string, q engine.SuiteRequest, key string) (r api.SuiteRun, err error) {
 	return r, c.do(ctx, call{method: http.MethodPost, path: project(name, "suites", suite, "runs"), body: q, key: key}, &r)

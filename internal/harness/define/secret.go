@@ -34,7 +34,7 @@ func readSecret(ctx context.Context, s assay.SecretEnv, dir string, lookup func(
 			text, set = lookup(s.Env)
 		}
 		if !set || text == "" {
-			return "", bad("the variable %s is not set or empty", s.Env).WithHint("set it where the server runs, and start the server again")
+			return "", bad("the variable %s is not set or empty in the environment of the process that drives runs, such as `assay serve`", s.Env).WithHint("set it where the server runs, and start the server again")
 		}
 	case s.File != "":
 		if text, err = readSecretFile(s.File); err != nil {

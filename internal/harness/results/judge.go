@@ -15,15 +15,15 @@ func Judge(rule assay.SuccessRule, t assay.CaseTally, read bool) (ok bool, why s
 	case rule.NeedResults && !read:
 		return false, "the success rule needs results, and no result file could be read whole"
 	case rule.MaxErrored != nil && t.Errored > *rule.MaxErrored:
-		return false, fmt.Sprintf("%d cases errored, the success rule allows %d (%s)", t.Errored, *rule.MaxErrored, t)
+		return false, fmt.Sprintf("%d cases errored, the success rule allows %d", t.Errored, *rule.MaxErrored)
 	case rule.MaxFailed != nil && t.Failed > *rule.MaxFailed:
-		return false, fmt.Sprintf("%d cases failed, the success rule allows %d (%s)", t.Failed, *rule.MaxFailed, t)
+		return false, fmt.Sprintf("%d cases failed, the success rule allows %d", t.Failed, *rule.MaxFailed)
 	case rule.MinPassRate == nil:
 		return true, ""
 	case judged == 0:
-		return false, fmt.Sprintf("no case passed or failed, and the success rule asks for a pass rate of %v (%s)", *rule.MinPassRate, t)
+		return false, fmt.Sprintf("no case passed or failed, and the success rule asks for a pass rate of %v", *rule.MinPassRate)
 	case float64(t.Passed)/float64(judged) < *rule.MinPassRate:
-		return false, fmt.Sprintf("%d of %d cases passed, the success rule asks for a pass rate of %v (%s)", t.Passed, judged, *rule.MinPassRate, t)
+		return false, fmt.Sprintf("%d of %d cases passed, the success rule asks for %v", t.Passed, judged, *rule.MinPassRate)
 	}
 	return true, ""
 }

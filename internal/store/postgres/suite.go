@@ -54,11 +54,25 @@ func (s suites) Get(ctx context.Context, project assay.ProjectID, name string) (
 		suite = assay.Suite{}
 		found, err := c.first(ctx, "SELECT "+suiteColumns+" FROM suites WHERE project_id = $1 AND name = $2", []any{project, name}, suiteInto(&suite)...)
 		if err == nil && !found {
-			err = notFound("there is no suite %s", name).WithHint("`assay suite list` shows them")
+			err = noSuite(name)
 		}
 		return err
 	})
 	return suite, err
+}
+
+func noSuite(name string) error {
+	return notFound("there is no suite %s", name).WithHint("`assay suite list` shows them")
+}
+
+func (s suites) Delete(ctx context.Context, project assay.ProjectID, name string) error {
+	return s.write(ctx, func(ctx context.Context, t tx) error {
+		n, err := t.exec(ctx, "DELETE FROM suites WHERE project_id = $1 AND name = $2", project, name)
+		if err == nil && n == 0 {
+			err = noSuite(name)
+		}
+		return err
+	})
 }
 
 func (s suites) List(ctx context.Context, project assay.ProjectID) (list []assay.Suite, err error) {

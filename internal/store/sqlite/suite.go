@@ -57,11 +57,25 @@ func (s suites) Get(ctx context.Context, project assay.ProjectID, name string) (
 			return err
 		}, "SELECT "+suiteColumns+" FROM suites WHERE project_id = ? AND name = ?", project, name)
 		if err == nil && !found {
-			err = notFound("there is no suite %s", name).WithHint("`assay suite list` shows them")
+			err = noSuite(name)
 		}
 		return err
 	})
 	return suite, err
+}
+
+func noSuite(name string) error {
+	return notFound("there is no suite %s", name).WithHint("`assay suite list` shows them")
+}
+
+func (s suites) Delete(ctx context.Context, project assay.ProjectID, name string) error {
+	return s.s.write.do(ctx, forAsk, func(t tx) error {
+		n, err := t.exec("DELETE FROM suites WHERE project_id = ? AND name = ?", project, name)
+		if err == nil && n == 0 {
+			err = noSuite(name)
+		}
+		return err
+	})
 }
 
 func (s suites) List(ctx context.Context, project assay.ProjectID) (list []assay.Suite, err error) {

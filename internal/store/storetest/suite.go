@@ -45,6 +45,7 @@ func testSuites(t *testing.T, open opener) {
 		{"a run of a suite is taken up", testTakeUpSuite},
 		{"the newest run of each suite", testNewest},
 		{"runs of one suite", testRunsOfSuite},
+		{"a suite is deleted, and its runs stay", testDeleteSuite},
 	})
 }
 
@@ -332,4 +333,27 @@ func testRunsOfSuite(w *world) {
 			w.Errorf("run %s is not among those of every project: %v", id, all)
 		}
 	}
+}
+
+func testDeleteSuite(w *world) {
+	other := newWorld(w.T, w.Store)
+	for _, p := range []assay.ProjectID{w.project.ID, other.project.ID} {
+		_, err := w.Suites().Apply(w.ctx, p, suite("s", "suite-v1"), start)
+		w.ok(err)
+	}
+	run, _, err := w.Runs().Create(w.ctx, w.newSuiteRun("s"))
+	w.ok(err)
+	w.ok(w.Suites().Delete(w.ctx, w.project.ID, "s"))
+	_, err = w.Suites().Get(w.ctx, w.project.ID, "s")
+	w.code(err, assay.CodeNotFound)
+	w.code(w.Suites().Delete(w.ctx, w.project.ID, "s"), assay.CodeNotFound)
+	_, err = w.Suites().Get(w.ctx, other.project.ID, "s")
+	w.ok(err)
+	equal(w, "its run", w.get(run.ID), run)
+	history, err := w.Suites().History(w.ctx, w.project.ID, "s")
+	w.ok(err)
+	equal(w, "what the name has meant", len(history), 1)
+	changed, err := w.Suites().Apply(w.ctx, w.project.ID, suite("s", "suite-v1"), at(5))
+	w.ok(err)
+	equal(w, "changed, when it is applied again", changed, true)
 }
