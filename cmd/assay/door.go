@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -65,11 +67,15 @@ func (d *door) connect(ctx context.Context, cfg node.Config) error {
 	if quiet {
 		cfg.Log = a.logger(slog.LevelError)
 	}
+	_, missing := os.Stat(cfg.Dir)
 	link, err := node.Connect(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	d.link = link
+	if errors.Is(missing, fs.ErrNotExist) && a.Database == "" {
+		a.say("%s was not there, and is new and empty; --data DIR or $ASSAY_DATA names another one", a.place())
+	}
 	if quiet && d.drives && d.node() != nil {
 		a.warnSpans()
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"assay/internal/assay"
 )
@@ -58,6 +59,11 @@ func (a *app) printError(err error) {
 	fmt.Fprintf(a.err, "assay: %s\n", clean(e.Error()))
 	if e.Hint != "" {
 		fmt.Fprintf(a.err, "hint: %s\n", clean(e.Hint))
+	}
+	if more := e.Details["also"]; more != "" {
+		for line := range strings.SplitSeq(more, "\n") {
+			fmt.Fprintf(a.err, "also: %s\n", clean(line))
+		}
 	}
 }
 

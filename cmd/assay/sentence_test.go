@@ -69,6 +69,9 @@ func wrongIn(at *kong.Node, command string) string {
 			return ""
 		}
 		if flag, is := strings.CutPrefix(word, "--"); is {
+			if at.DefaultCmd != nil { // flags without a command are its own
+				at = at.DefaultCmd
+			}
 			if !slices.ContainsFunc(slices.Concat(at.AllFlags(false)...), func(f *kong.Flag) bool { return f.Name == flag }) {
 				return word
 			}

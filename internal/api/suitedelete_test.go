@@ -47,8 +47,11 @@ func TestASuiteIsDeletedAndItsRunsStay(t *testing.T) {
 		t.Errorf("suites: %+v, %v", list, err)
 	}
 	page, err := w.tcp.Runs(ctx, api.RunQuery{Project: "default", Suite: "nightly"}, store.Page{})
-	if err != nil || len(page.Items) != 1 || page.Items[0].Suite.Def == nil {
+	if err != nil || len(page.Items) != 1 {
 		t.Errorf("its runs: %+v, %v", page, err)
+	}
+	if v, err := w.tcp.Run(ctx, r.ID); err != nil || v.Suite.Def == nil {
+		t.Errorf("its run has no definition any more: %+v, %v", v, err)
 	}
 }
 

@@ -3,6 +3,8 @@ package assay
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 )
 
 // Code names a kind of error for programs. Codes are part of the API: they are never renamed.
@@ -65,6 +67,52 @@ func (e *Error) With(key, value string) *Error {
 	}
 	e.Details[key] = value
 	return e
+}
+
+// mostTogether bounds how many mistakes one error tells of.
+const mostTogether = 20
+
+// Together is one error of several mistakes: the first one, and in its Details, as "also", the others, one a
+// line with what to do. An error that is none of ours stands alone. nil where there is none.
+func Together(errs []error) error {
+	var first *Error
+	var also []string
+	for _, err := range errs {
+		var e *Error
+		switch {
+		case err == nil:
+			continue
+		case !errors.As(err, &e):
+			return err
+		case first == nil:
+			twin := *e
+			twin.Details = maps.Clone(e.Details)
+			first = &twin
+		default:
+			also = append(also, e.line())
+		}
+		if more := e.Details["also"]; more != "" {
+			also = append(also, strings.Split(more, "\n")...)
+		}
+	}
+	switch {
+	case first == nil:
+		return nil
+	case len(also) == 0:
+		return first
+	case len(also) >= mostTogether:
+		also = append(also[:mostTogether-1:mostTogether-1], fmt.Sprintf("and %d more", len(also)-mostTogether+1))
+	}
+	return first.With("also", strings.Join(also, "\n"))
+}
+
+// line is what an error says and what to do about it.
+func (e *Error) line() string {
+	text := e.Message
+	if e.Hint != "" {
+		text += " (" + e.Hint + ")"
+	}
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // CodeOf returns the code of the first Error in err's chain, or CodeInternal.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"assay/internal/assay"
 )
 
 // Fields says what each member of a mapping sets. They are set in the order of the file; a member
@@ -47,18 +49,21 @@ func members(n *yaml.Node, what string, f func(key, value *yaml.Node) error) err
 		return At(n, "%s must be a mapping, not %s", what, Kind(n)).WithHint("write `name: value` lines, indented under it")
 	}
 	seen := map[string]bool{}
+	var wrong []error // all of it is told at once
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Tag == "!!merge" {
-			return At(key, "merge keys (<<) are not supported").WithHint("write the members out")
+			wrong = append(wrong, At(key, "merge keys (<<) are not supported").WithHint("write the members out"))
+			continue
 		}
 		if seen[key.Value] && key.Kind == yaml.ScalarNode {
-			return At(key, "field %.60q of %s is given twice", key.Value, what).WithHint("drop one of them")
+			wrong = append(wrong, At(key, "field %.60q of %s is given twice", key.Value, what).WithHint("drop one of them"))
+			continue
 		}
 		seen[key.Value] = true
 		if err := f(key, value); err != nil {
-			return err
+			wrong = append(wrong, err)
 		}
 	}
-	return nil
+	return assay.Together(wrong)
 }

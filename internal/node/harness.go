@@ -56,12 +56,13 @@ func (s suites) Read(f api.DefinitionFile, check bool) (d api.Definitions, err e
 	if d.Suites, d.Schedules, err = define.Parse([]byte(f.Source), f.File, clock.Validate); err != nil || !check {
 		return d, err
 	}
+	var wrong []error
 	for _, suite := range d.Suites {
 		if err := define.Check(suite.Def, os.LookupEnv); err != nil {
-			return d, named("suite "+suite.Name, err)
+			wrong = append(wrong, named("suite "+suite.Name, err))
 		}
 	}
-	return d, nil
+	return d, assay.Together(wrong)
 }
 
 func (s suites) Check(suite assay.Suite, params map[string]json.RawMessage, source assay.ParamSource) error {

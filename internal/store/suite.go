@@ -12,11 +12,11 @@ type Suites interface {
 	// Apply stores s under its name; false when the stored definition and source are the same already. A
 	// changed definition touches no run: each keeps its own.
 	Apply(ctx context.Context, project assay.ProjectID, s assay.Suite, now time.Time) (changed bool, err error)
+	// Delete takes the definition away. Runs keep theirs, and History what the name has meant.
+	Delete(ctx context.Context, project assay.ProjectID, name string) error
 	Get(ctx context.Context, project assay.ProjectID, name string) (assay.Suite, error)
 	// List is in the order of names.
 	List(ctx context.Context, project assay.ProjectID) ([]assay.Suite, error)
-	// Delete takes the definition away. Runs keep theirs, and History what the name has meant.
-	Delete(ctx context.Context, project assay.ProjectID, name string) error
 	// History is what a name has meant, newest first: every version that became its present one.
 	History(ctx context.Context, project assay.ProjectID, name string) ([]SuiteChange, error)
 	// Newest is the newest run of each suite of the project that ever ran, of kind suite or external.

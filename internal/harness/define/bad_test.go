@@ -49,7 +49,7 @@ var mistakes = map[string]struct {
 	"no command":             {from: "    command: [python3, -m, evals]\n", to: "", says: `line 2: the suite "smoke" has no command`, hint: "one entry each"},
 	"empty command":          {from: "[python3, -m, evals]", to: "[]", says: `line 3: the suite "smoke" has no command`},
 	"unknown field":          {from: "dir: evals", to: "dirr: evals", says: `line 4: field "dirr" of a suite is not known (did you mean "dir"?)`, hint: "the fields are command, description, dir, env,"},
-	"unknown section":        {from: "schedules:", to: "schedule:", says: `line 20: field "schedule" of assay.yaml is not known (did you mean "schedules"?)`, hint: "`schedules:`"},
+	"unknown section":        {from: "schedules:", to: "schedule:", says: `line 20: field "schedule" of the file is not known (did you mean "schedules"?)`, hint: "`schedules:`"},
 	"misplaced":              {from: "dir: evals", to: "timeout: 5m", says: `line 4: field "timeout" of a suite is not known`, hint: "time_limit"},
 	"shell":                  {from: "dir: evals", to: "shell: true", says: `line 4: field "shell"`, hint: "without a shell"},
 	"field twice":            {from: "dir: evals", to: "dir: evals\n    dir: x", says: `line 5: field "dir" of a suite is given twice`},

@@ -3,6 +3,7 @@ package define
 import (
 	"errors"
 	"os"
+	"strings"
 
 	"assay/internal/assay"
 	"assay/internal/process"
@@ -23,13 +24,17 @@ func Check(def assay.SuiteDefinition, lookup func(string) (string, bool)) error 
 		}
 	}
 	if err := checkFolder(def.Dir); err != nil {
-		return bad("dir", "the folder of the suite cannot be used: %w", err).WithHint("`dir` is %s; relative ones begin in the folder of assay.yaml", def.Dir)
+		return bad("dir", "the folder of the suite cannot be used: %w", err).WithHint("`dir` is %s; relative ones begin in the folder of the file that defines it", def.Dir)
 	}
 	if len(def.Command) == 0 {
 		return bad("command", "the suite has no command").WithHint("write `command: [python3, -m, evals]`")
 	}
 	env, _ := plainEnv(def, nil, lookup) // PATH is never a parameter
 	if _, err := process.Find(def.Command[0], def.Dir, env); err != nil {
+		if words := strings.Fields(def.Command[0]); len(words) > 1 && plainWords.MatchString(def.Command[0]) {
+			return bad("command", "the program of the suite cannot be run: %w", err).
+				WithHint("no shell takes a command apart: write `command: [%s]`, one entry for each argument", strings.Join(append(words, def.Command[1:]...), ", "))
+		}
 		return bad("command", "the program of the suite cannot be run: %w", err).
 			WithHint("install it, name it with its path (relative ones begin in `dir`), or see which PATH `env` gives to the harness")
 	}

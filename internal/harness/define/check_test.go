@@ -31,9 +31,10 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 		"not in its own PATH":  {"command: [harness]\nenv: {set: {PATH: /nowhere}}", "it is in no folder of PATH (/nowhere)", "which PATH"},
 		"PATH is unset":        {"command: [harness]\nenv: {pass: [{name: PATH, from: NONE}]}", "the environment has no PATH", "which PATH"},
 		"relative to no dir":   {"command: [./run]", "no such file", "begin in `dir`"},
+		"a line for a shell":   {"command: ['python3 evals/run']\ndir: evals", "cannot be run", "write `command: [python3, evals/run]`"},
 		"no program":           {"command: [./notes]\ndir: evals", "may not be executed", ""},
 		"a folder":             {"command: [./evals]", "is a folder", ""},
-		"no folder":            {"command: [./run]\ndir: none", "the folder of the suite cannot be used", "folder of assay.yaml"},
+		"no folder":            {"command: [./run]\ndir: none", "the folder of the suite cannot be used", "folder of the file"},
 		"a file as folder":     {"command: [./run]\ndir: evals/run", "is not a folder", ""},
 		"below a file":         {"command: [./run]\ndir: evals/run/x", "not a directory", ""},
 	} {

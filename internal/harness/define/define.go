@@ -45,7 +45,7 @@ func Parse(source []byte, file string, valid func(assay.ScheduleDef) error) ([]a
 		return nil, nil, err
 	}
 	f := &reader{text: newText(source, root), folder: folder, valid: valid, found: map[string]assay.SuiteDefinition{}}
-	err = definition.Mapping(root, "assay.yaml", definition.Fields{
+	err = definition.Mapping(root, "the file", definition.Fields{
 		"suites":    func(n *yaml.Node) error { return f.suites(sectionKey(root, n), n) },
 		"schedules": func(n *yaml.Node) error { f.waiting = n; return nil }, // they may stand before what they start
 	}, elsewhereInFile)
