@@ -89,6 +89,9 @@ func (s *Services) Overview(ctx context.Context) (o Overview, err error) {
 		if err != nil {
 			return o, err
 		}
+		if v.Harness != nil {
+			v.Harness = new(v.Harness.Head())
+		}
 		o.Active = append(o.Active, v)
 	}
 	ended, _, err := s.Store.Runs().List(ctx, store.RunQuery{States: endedStates()}, store.Page{Limit: overviewRuns})

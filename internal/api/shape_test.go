@@ -2,8 +2,10 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"assay/internal/api"
@@ -68,5 +70,56 @@ func TestNamesInTheJSONOfASuite(t *testing.T) {
 	doc, _ := jsonOf(t, w, "/../../openapi.json")
 	if schemas := at(t, doc, "components", "schemas"); at(t, schemas, "SuiteFacts") != nil || at(t, schemas, "Harness") == nil {
 		t.Error("the member is harness, and its schema has another name")
+	}
+}
+
+// A list of runs holds what a line of a table shows, however much a harness said; one run is whole.
+func TestRowsOfRunsAreSlim(t *testing.T) {
+	w, ctx := suited(t), t.Context()
+	q := engine.ExternalRequest{Name: "big", Argv: []string{strings.Repeat("a", 100_000)}, Env: []string{"A=" + strings.Repeat("b", 100_000)},
+		Params: map[string]json.RawMessage{"p": []byte(`"` + strings.Repeat("c", 100_000) + `"`)}}
+	var report api.ExternalReport
+	for i := range engine.MaxMetrics {
+		report.Metrics = append(report.Metrics, assay.Metric{Name: fmt.Sprintf("m%d%s", i, strings.Repeat("x", 100)), Value: 1})
+	}
+	for i := range engine.MaxLinks {
+		report.Links = append(report.Links, assay.Link{URL: fmt.Sprintf("https://x.example/%d", i), Text: strings.Repeat("t", 400)})
+	}
+	var id assay.RunID
+	for range 3 {
+		r, err := w.tcp.StartExternal(ctx, "default", q, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = r.ID
+		if _, err := w.tcp.SendReport(ctx, id, report); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"/runs", "/projects/default/runs"} {
+		list, size := jsonOf(t, w, path)
+		if n := len(at(t, list, "items").([]any)); n != 3 || size > 3*2000 {
+			t.Errorf("%s: %d rows in %d bytes", path, n, size)
+		}
+	}
+	one, _ := jsonOf(t, w, "/runs/"+id.String())
+	for _, names := range [][]string{{"suite", "argv"}, {"suite", "params"}, {"harness", "env"}, {"harness", "metrics"}, {"harness", "links"}} {
+		if at(t, one, names...) == nil {
+			t.Errorf("%v is not in the answer for one run", names)
+		}
+	}
+	if n := len(at(t, one, "harness", "metrics").([]any)); n != engine.MaxMetrics {
+		t.Errorf("%d metrics", n)
+	}
+	if _, err := w.tcp.RunSuite(ctx, "default", "nightly", engine.SuiteRequest{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	list, _ := jsonOf(t, w, "/projects/default/suites")
+	if newest := at(t, at(t, list, "items").([]any)[0], "newest"); at(t, newest, "suite", "name") != "nightly" || at(t, newest, "suite", "definition") != nil || at(t, newest, "suite", "params") == nil {
+		t.Errorf("newest: %v", newest)
+	}
+	overview, size := jsonOf(t, w, "/overview")
+	if n := len(at(t, overview, "active").([]any)); n != 4 || size > 20_000 {
+		t.Errorf("overview: %d runs in %d bytes", n, size)
 	}
 }

@@ -3,6 +3,7 @@ package assay
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -157,11 +158,27 @@ const (
 type SuiteSpec struct {
 	Name     string           `json:"name"`
 	Version  Hash             `json:"version"`
-	Def      *SuiteDefinition `json:"definition,omitempty"`
-	Params   []ParamValue     `json:"params,omitempty"`
-	Argv     []string         `json:"argv"`
+	Def      *SuiteDefinition `json:"definition,omitempty" doc:"only when one run is asked for"`
+	Params   []ParamValue     `json:"params,omitempty" doc:"in a list only where all of them together are short"`
+	Argv     []string         `json:"argv,omitempty" doc:"only when one run is asked for"`
 	Schedule string           `json:"schedule,omitempty"` // that started it
 	Stale    Seconds          `json:"stale_s,omitempty"`  // of an external run: silence after which it is lost
+}
+
+// shortParams is how many bytes of parameters a list shows.
+const shortParams = 2000
+
+// Head is what lists have of s.
+func (s SuiteSpec) Head() SuiteSpec {
+	s.Def, s.Argv = nil, nil
+	n := 0
+	for _, p := range s.Params {
+		n += len(p.Name) + len(p.Value)
+	}
+	if n > shortParams {
+		s.Params = nil
+	}
+	return s
 }
 
 // Harness is what is known of the harness of a suite or external run. One writer at a time: the
@@ -170,22 +187,36 @@ type Harness struct {
 	Launch     int         `json:"launch,omitempty"` // of a suite: from 1; more where a lost run was started again
 	Where      string      `json:"where,omitempty"`  // host
 	PID        int         `json:"pid,omitempty"`
-	Env        []string    `json:"env,omitempty"` // NAME=value, secrets masked
+	Env        []string    `json:"env,omitempty" doc:"only when one run is asked for"` // NAME=value, secrets masked
 	LaunchedAt *time.Time  `json:"launched_at,omitempty"`
 	ActiveAt   *time.Time  `json:"active_at,omitempty"` // last output, progress, metric or link
 	Idle       bool        `json:"idle,omitempty"`      // alive, but silent for longer than the idle alarm
 	Progress   *Progress   `json:"progress,omitempty"`
-	Metrics    []Metric    `json:"metrics,omitempty"` // the newest value of each
-	Links      []Link      `json:"links,omitempty"`
+	Metrics    []Metric    `json:"metrics,omitempty" doc:"only when one run is asked for"` // the newest value of each
+	Links      []Link      `json:"links,omitempty" doc:"only when one run is asked for"`
 	Experiment string      `json:"experiment_url,omitempty"`
 	LogBytes   int64       `json:"log_bytes"`
 	LogLines   int64       `json:"log_lines"`
 	LogDropped int64       `json:"log_dropped,omitempty"` // bytes left out between head and tail
 	Exit       *Exit       `json:"exit,omitempty"`
-	Results    []ResultSum `json:"results,omitempty"`
+	Results    []ResultSum `json:"results,omitempty" doc:"only when one run is asked for"`
 	LateAt     *time.Time  `json:"late_at,omitempty"` // a report came after the run had ended
-	Late       string      `json:"late,omitempty"`    // what it said
+	Late       string      `json:"late,omitempty" doc:"only when one run is asked for"`    // what it said
 }
+
+// Head is what lists have of h.
+func (h Harness) Head() Harness {
+	h.Env, h.Metrics, h.Links, h.Results, h.Late = nil, nil, nil, nil, ""
+	if h.Exit != nil && len(h.Exit.Error) > shortError {
+		x := *h.Exit
+		x.Error = strings.ToValidUTF8(x.Error[:shortError], "") + "…"
+		h.Exit = &x
+	}
+	return h
+}
+
+// shortError is how many bytes of an error a list shows.
+const shortError = 500
 
 // Progress is how far a harness says that it is. Total 0 is not known.
 type Progress struct {
@@ -193,14 +224,14 @@ type Progress struct {
 	Total   float64   `json:"total,omitempty"`
 	Text    string    `json:"text,omitempty"`
 	Guessed bool      `json:"guessed,omitempty"` // read from a progress bar in the output
-	At      time.Time `json:"at" required:"false" doc:"of a report without it: when it came"`
+	At      time.Time `json:"at"`
 }
 
 // Metric is a named number that a harness reported.
 type Metric struct {
 	Name  string    `json:"name"`
 	Value float64   `json:"value"`
-	At    time.Time `json:"at" required:"false" doc:"of a report without it: when it came"`
+	At    time.Time `json:"at"`
 }
 
 // Link is an address that a harness reported.
@@ -238,17 +269,38 @@ type ResultSum struct {
 	Error  string       `json:"error,omitempty"`
 }
 
+// Unread says which result files were not read whole; "" where all were. cases is how many were read.
+func Unread(sums []ResultSum, cases int64) string {
+	var bad []string
+	for _, s := range sums {
+		if s.Error != "" {
+			bad = append(bad, s.Path)
+		}
+	}
+	if len(bad) == 0 {
+		return ""
+	}
+	names := bad[0]
+	if more := len(bad) - 1; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	if cases == 0 && len(bad) == len(sums) {
+		return "no results were read: " + names
+	}
+	return "not read whole: " + names
+}
+
 // Case is one result of a harness: an item whose judge is the suite. Key with Repeat names it within
 // a run, and Key pairs the cases of two runs.
 type Case struct {
-	Run      RunID           `json:"run" required:"false" doc:"the server's to say"`
-	Seq      int64           `json:"seq" required:"false" doc:"the server's to say: its place among the cases"`
+	Run      RunID           `json:"run"`
+	Seq      int64           `json:"seq"`
 	Key      string          `json:"case"`
-	Repeat   int             `json:"repeat" required:"false"`
+	Repeat   int             `json:"repeat"`
 	State    ItemState       `json:"state"` // graded, errored or ungradable
 	Class    Class           `json:"class,omitempty"`
 	Error    string          `json:"error,omitempty"`
-	Pass     *bool           `json:"pass" required:"false"` // what the harness said of the whole; nil where it said nothing
+	Pass     *bool           `json:"pass"` // what the harness said of the whole; nil where it said nothing
 	Findings []Finding       `json:"findings,omitempty"`
 	Input    string          `json:"input,omitempty"`
 	Output   string          `json:"output,omitempty"`

@@ -133,7 +133,8 @@ type Runs interface {
 	// CodeIdempotency. Create looks again, and its look holds under races.
 	Replay(ctx context.Context, project assay.ProjectID, idem Idempotency) (run assay.Run, found bool, err error)
 	Get(ctx context.Context, id assay.RunID) (assay.Run, error)
-	// List pages from the newest. Zero fields of q select all.
+	// List pages from the newest. Zero fields of q select all. Of a suite's run only the head of its spec
+	// comes: a page holds no definition and no command line.
 	List(ctx context.Context, q RunQuery, p Page) (runs []assay.Run, next string, err error)
 	// Ask stores a request; of a cancel also by whom, where it is the first. On a terminal run it changes
 	// nothing and returns the run as it is.

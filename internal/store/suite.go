@@ -19,7 +19,8 @@ type Suites interface {
 	List(ctx context.Context, project assay.ProjectID) ([]assay.Suite, error)
 	// History is what a name has meant, newest first: every version that became its present one.
 	History(ctx context.Context, project assay.ProjectID, name string) ([]SuiteChange, error)
-	// Newest is the newest run of each suite of the project that ever ran, of kind suite or external.
+	// Newest is the newest run of each suite of the project that ever ran, of kind suite or external, with the
+	// head of its spec.
 	Newest(ctx context.Context, project assay.ProjectID) (map[string]assay.Run, error)
 }
 
@@ -34,7 +35,7 @@ type SuiteChange struct {
 // makes the row of facts of a run that has a SuiteSpec.
 type Harnesses interface {
 	Facts(ctx context.Context, run assay.RunID) (assay.Harness, error)
-	// FactsOf reads those of many runs, for lists.
+	// FactsOf reads the heads of those of many runs, for lists.
 	FactsOf(ctx context.Context, runs []assay.RunID) (map[assay.RunID]assay.Harness, error)
 	// Put stores facts under the fence with the heartbeat, and with progress_at where it advanced, and
 	// returns what the driver must know.

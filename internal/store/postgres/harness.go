@@ -51,18 +51,15 @@ func (h harnesses) Facts(ctx context.Context, run assay.RunID) (facts assay.Harn
 }
 
 func (h harnesses) FactsOf(ctx context.Context, runs []assay.RunID) (all map[assay.RunID]assay.Harness, err error) {
-	type one struct {
-		run   assay.RunID
-		facts assay.Harness
-	}
 	err = h.read(ctx, func(ctx context.Context, c conn) error {
-		list, err := collect(ctx, c, func(o *one) []any { return []any{intTo(&o.run), asJSON{&o.facts}} },
-			"SELECT run_id, facts FROM suite_facts WHERE run_id = ANY($1)", int64s(runs))
-		all = make(map[assay.RunID]assay.Harness, len(list))
-		for _, o := range list {
-			all[o.run] = o.facts
-		}
-		return err
+		all = make(map[assay.RunID]assay.Harness, len(runs))
+		var id assay.RunID
+		var facts assay.Harness
+		return c.each(ctx, func() error {
+			all[id] = facts.Head()
+			facts = assay.Harness{}
+			return nil
+		}, "SELECT run_id, facts FROM suite_facts WHERE run_id = ANY($1)", []any{int64s(runs)}, intTo(&id), asJSON{&facts})
 	})
 	return all, err
 }

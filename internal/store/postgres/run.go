@@ -23,24 +23,37 @@ const (
 	runSelectSuite = "SELECT " + runColumns + runFrom + "JOIN suite_runs u ON u.run_id = r.id"
 )
 
-func runInto(r *assay.Run) []any {
+func runInto(r *assay.Run) []any { return runParts(r, asSuite{to: &r.Suite}) }
+
+// runHeadInto reads what lists have of a run.
+func runHeadInto(r *assay.Run) []any { return runParts(r, asSuite{to: &r.Suite, head: true}) }
+
+func runParts(r *assay.Run, suite asSuite) []any {
 	return []any{intTo(&r.ID), intTo(&r.ProjectID), &r.Project, textTo(&r.Kind), textTo(&r.State), textTo(&r.Phase), textTo(&r.Reason),
 		&r.Sentence, asJSON{&r.Spec}, &r.By, intTo(&r.RetryOf), &r.Epoch, &r.Revision, intTo(&r.Concurrency), intTo(&r.Stalls), &r.Partial,
 		asTime{&r.AsOf}, asTime{&r.CreatedAt}, asTimePtr{&r.StartedAt}, asTimePtr{&r.EndedAt}, asTimePtr{&r.HeartbeatAt},
 		asTimePtr{&r.ProgressAt}, asTimePtr{&r.WakeAt}, asTimePtr{&r.CancelRequestedAt}, &r.CancelNow, asTimePtr{&r.PauseRequestedAt},
-		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty, &r.Left.Late, asUSDPtr{&r.Budget}, asSuite{&r.Suite}, &r.CancelRequestedBy}
+		asTimePtr{&r.EndRequestedAt}, &r.Sampled, &r.Planned, &r.Left.Unsettled, &r.Left.Undated, &r.Left.Empty, &r.Left.Late, asUSDPtr{&r.Budget}, suite, &r.CancelRequestedBy}
 }
 
 // asSuite reads what was asked of a suite; NULL is a run of none.
-type asSuite struct{ to **assay.SuiteSpec }
+type asSuite struct {
+	to   **assay.SuiteSpec
+	head bool
+}
 
 func (d asSuite) ScanText(v pgtype.Text) error {
 	*d.to = nil
 	if !v.Valid {
 		return nil
 	}
-	*d.to = new(assay.SuiteSpec)
-	return store.Decode([]byte(v.String), *d.to, "the suite of a run")
+	var spec assay.SuiteSpec
+	err := store.Decode([]byte(v.String), &spec, "the suite of a run")
+	if d.head {
+		spec = spec.Head()
+	}
+	*d.to = &spec
+	return err
 }
 
 func (r runs) Get(ctx context.Context, id assay.RunID) (run assay.Run, err error) {
@@ -84,7 +97,7 @@ func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []
 	limit := p.Rows()
 	query, args := listRuns(q, before, limit+1)
 	err = r.read(ctx, func(ctx context.Context, c conn) (err error) {
-		list, err = collect(ctx, c, runInto, query, args...)
+		list, err = collect(ctx, c, runHeadInto, query, args...)
 		return err
 	})
 	list, next = store.CutPage(list, limit, func(r assay.Run) any { return int64(r.ID) })

@@ -108,7 +108,7 @@ func (s suites) Newest(ctx context.Context, project assay.ProjectID) (newest map
 		if err != nil {
 			return err
 		}
-		list, err := collect(ctx, c, runInto, runSelect+" WHERE r.id = ANY($1)", ids)
+		list, err := collect(ctx, c, runHeadInto, runSelect+" WHERE r.id = ANY($1)", ids)
 		if err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func (h harnesses) FactsOf(ctx context.Context, runs []assay.RunID) (map[assay.R
 			id := assay.RunID(r.int(0))
 			var facts assay.Harness
 			err := store.Decode(r.json(1), &facts, "the facts of run "+id.String())
-			all[id] = facts
+			all[id] = facts.Head()
 			return err
 		}, "SELECT f.run_id, f.facts FROM json_each(?) w CROSS JOIN suite_facts f ON f.run_id = w.value", toJSON(chain64(runs)))
 	})

@@ -45,6 +45,19 @@ func scanRun(r row) (assay.Run, error) {
 	return run, nil
 }
 
+// scanRunHead reads what lists have of a run.
+func scanRunHead(r row) (assay.Run, error) {
+	run, err := scanRun(r)
+	return headOf(run), err
+}
+
+func headOf(run assay.Run) assay.Run {
+	if run.Suite != nil {
+		run.Suite = new(run.Suite.Head())
+	}
+	return run
+}
+
 func getRun(ctx context.Context, c *conn, id assay.RunID) (run assay.Run, err error) {
 	found, err := c.first(ctx, func(r row) (err error) {
 		run, err = scanRun(r)
@@ -71,7 +84,7 @@ func (r runs) List(ctx context.Context, q store.RunQuery, p store.Page) (list []
 	}
 	limit := p.Rows()
 	query, args := listRuns(q, before, limit+1)
-	list, err = r.list(ctx, query, args...)
+	list, err = r.list(ctx, scanRunHead, query, args...)
 	list, next = store.CutPage(list, limit, func(run assay.Run) any { return int64(run.ID) })
 	return list, next, err
 }
@@ -104,14 +117,14 @@ func listRuns(q store.RunQuery, before int64, limit int) (query string, args []a
 }
 
 func (r runs) Waiting(ctx context.Context, now time.Time) ([]assay.Run, error) {
-	return r.list(ctx, runSelect+isActive+` AND (r.state <> 'paused' OR r.wake_at <= ?
+	return r.list(ctx, scanRun, runSelect+isActive+` AND (r.state <> 'paused' OR r.wake_at <= ?
 		OR r.cancel_requested_at IS NOT NULL OR r.end_requested_at IS NOT NULL) ORDER BY r.id`, now)
 }
 
-func (r runs) list(ctx context.Context, query string, args ...any) (list []assay.Run, err error) {
+func (r runs) list(ctx context.Context, scan func(row) (assay.Run, error), query string, args ...any) (list []assay.Run, err error) {
 	err = r.s.read.do(ctx, func(c *conn) error {
 		return c.query(ctx, func(r row) error {
-			run, err := scanRun(r)
+			run, err := scan(r)
 			list = append(list, run)
 			return err
 		}, query, args...)

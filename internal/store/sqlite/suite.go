@@ -118,7 +118,7 @@ func (s suites) Newest(ctx context.Context, project assay.ProjectID) (map[string
 			if err != nil {
 				return err
 			}
-			newest[run.Suite.Name] = run
+			newest[run.Suite.Name] = headOf(run)
 		}
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"assay/internal/assay"
 	"assay/internal/store"
@@ -19,6 +20,7 @@ func testHarnesses(t *testing.T, open opener) {
 	each(t, s, []namedTest{
 		{"facts", testFacts},
 		{"facts of many runs", testFactsOf},
+		{"lists have heads", testHeads},
 		{"a run without a harness", testNoFacts},
 		{"reports", testReport},
 		{"a late report is recorded and resurrects nothing", testLateReport},
@@ -117,6 +119,40 @@ func testFactsOf(w *world) {
 	got, err = w.Harnesses().FactsOf(w.ctx, nil)
 	w.ok(err)
 	equal(w, "facts of none", got, map[assay.RunID]assay.Harness{})
+}
+
+// A page of runs may hold a thousand of them.
+func testHeads(w *world) {
+	n := w.newSuiteRun("s")
+	run := w.create(n)
+	f := w.takeUp(run.ID, 0, false)
+	full := facts()
+	full.Exit.Error = strings.Repeat("é", 5000)
+	_, err := w.Harnesses().Put(w.ctx, f, full, false, at(3))
+	w.ok(err)
+	many := w.newExternalRun("many")
+	many.Suite.Params = []assay.ParamValue{{Name: "p", Value: json.RawMessage(`"` + strings.Repeat("x", 3000) + `"`), Source: assay.ParamGiven}}
+	w.create(many)
+	list, _, err := w.Runs().List(w.ctx, store.RunQuery{Project: w.project.ID}, store.Page{})
+	w.ok(err)
+	newest, err := w.Suites().Newest(w.ctx, w.project.ID)
+	w.ok(err)
+	spec := assay.SuiteSpec{Name: "s", Version: n.Suite.Version, Schedule: "nightly", Params: n.Suite.Params}
+	for name, got := range map[string]*assay.SuiteSpec{"listed": list[1].Suite, "newest": newest["s"].Suite} {
+		equal(w, name, *got, spec)
+	}
+	equal(w, "parameters that are long", list[0].Suite.Params, []assay.ParamValue(nil))
+	equal(w, "of one run", w.get(run.ID).Suite.Argv, n.Suite.Argv)
+	all, err := w.Harnesses().FactsOf(w.ctx, []assay.RunID{run.ID})
+	w.ok(err)
+	head := all[run.ID]
+	if text := head.Exit.Error; len(text) < 400 || len(text) > 600 || !utf8.ValidString(text) {
+		w.Errorf("the error of a head has %d bytes", len(text))
+	}
+	want := facts()
+	want.Env, want.Metrics, want.Links, want.Results, want.Late, want.Exit.Error = nil, nil, nil, nil, "", head.Exit.Error
+	equal(w, "facts", head, want)
+	equal(w, "facts of one run", w.facts(run.ID), full)
 }
 
 func testNoFacts(w *world) {
