@@ -42,7 +42,7 @@ func TestAnExternalRunReportsAndEnds(t *testing.T) {
 		t.Fatalf("heartbeat: %+v, %v", out, err)
 	}
 	out, err = w.tcp.SendReport(ctx, id, api.ExternalReport{
-		Progress: &assay.Progress{Done: 3, Total: 20, Text: "cases"}, Metrics: []assay.Metric{{Name: "eval/acc", Value: 0.5}},
+		Progress: &api.ReportedProgress{Done: 3, Total: 20, Text: "cases"}, Metrics: []api.ReportedMetric{{Name: "eval/acc", Value: 0.5}},
 		Links: []assay.Link{{URL: "https://x.example/1"}}, Log: &api.SentLog{Data: []byte("one\ntwo\n")},
 	})
 	if err != nil || out.Sent != 8 || out.Harness.LogBytes != 8 || out.Harness.LogLines != 2 || out.Harness.Progress.Total != 20 {
@@ -293,7 +293,8 @@ func TestWhatAHarnessMayLeaveOut(t *testing.T) {
 	at := "/runs/" + external(t, w).String()
 	for _, step := range []struct{ path, body string }{
 		{"/reports", ""}, {"/reports", "{}"}, {"/reports", `{"progress":{"done":3,"total":20}}`}, {"/reports", `{"metrics":[{"name":"acc","value":0.5}]}`},
-		{"/finish", `{"exit_code":0,"cases":[{"case":"a","state":"graded","pass":true},{"case":"a","state":"graded","pass":false},{"case":"b","state":"ungradable"}]}`},
+		{"/finish", `{"exit_code":0,"cases":[{"case":"a","pass":true},{"case":"a","state":"graded","pass":false},{"case":"b","state":"ungradable"},
+			{"case":"c","error":"broke"},{"case":"d","findings":[{"criterion":"ok","value":true}],"usage":{"output":7}}]}`},
 		{"/reports", `{"progress":{"done":4}}`}, {"/cancel", ""},
 	} {
 		if code, answer := post(t, w, at+step.path, step.body); code != http.StatusOK {
@@ -301,8 +302,16 @@ func TestWhatAHarnessMayLeaveOut(t *testing.T) {
 		}
 	}
 	cases, err := w.tcp.Cases(t.Context(), mustRun(t, at), api.CaseQuery{}, store.Page{})
-	if err != nil || len(cases.Items) != 3 || cases.Items[1].Repeat != 1 || cases.Items[2].Seq != 3 {
-		t.Errorf("%+v, %v", cases.Items, err)
+	if err != nil || len(cases.Items) != 5 || cases.Items[1].Repeat != 1 || cases.Items[2].Seq != 3 {
+		t.Fatalf("%+v, %v", cases.Items, err)
+	}
+	for i, want := range []assay.ItemState{assay.ItemGraded, assay.ItemGraded, assay.ItemUngradable, assay.ItemErrored, assay.ItemGraded} {
+		if cases.Items[i].State != want {
+			t.Errorf("case %d is %s, want %s", i+1, cases.Items[i].State, want)
+		}
+	}
+	if d := cases.Items[4]; cases.Items[3].Class != assay.ClassCaseError || !d.Findings[0].Applies || !d.Usage.Known || d.Usage.Output != 7 {
+		t.Errorf("%+v, %+v", cases.Items[3], d)
 	}
 	if code, answer := post(t, w, "/projects/default/suites/none/runs", ""); code != http.StatusNotFound {
 		t.Errorf("a start without parameters: %d %s", code, answer)
@@ -329,5 +338,72 @@ func TestAnOffsetThatCannotBeIsRefused(t *testing.T) {
 	holds(t, err, assay.CodeInvalid)
 	if out, err := sendLog(t, w, id, 0, 0, "abc"); err != nil || out.Sent != 3 {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// The output of a project's runs goes with it.
+func TestOutputGoesWithItsProject(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	if _, err := w.tcp.CreateProject(ctx, "two", nil); err != nil {
+		t.Fatal(err)
+	}
+	stays := external(t, w)
+	r, err := w.tcp.StartExternal(ctx, "two", engine.ExternalRequest{Name: "ci"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []assay.RunID{stays, r.ID} {
+		if _, err := sendLog(t, w, id, 0, 0, "hello"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.tcp.Finish(ctx, r.ID, engine.Finish{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.tcp.DeleteProject(ctx, "two"); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(w.dir, "runs", "*"))
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != stays.String() {
+		t.Errorf("left are %v, error %v", left, err)
+	}
+}
+
+// What the server knows itself cannot be said, and a case that says nothing is none.
+func TestWhatAHarnessMayNotSay(t *testing.T) {
+	w := newWorld(t)
+	at := "/runs/" + external(t, w).String()
+	for _, step := range []struct{ path, body, says string }{
+		{"/finish", `{"exit_code":0,"cases":[{"case":"a","pass":true,"run":"r999"}]}`, "unexpected property"},
+		{"/finish", `{"exit_code":0,"cases":[{"case":"a","pass":true,"seq":7}]}`, "unexpected property"},
+		{"/finish", `{"exit_code":0,"cases":[{"case":"a","pass":true,"state":"pending"}]}`, "state"},
+		{"/finish", `{"exit_code":0,"cases":[{"case":"a"}]}`, "says nothing of how it ended"},
+		{"/finish", `{"cases":[]}`, "exit_code"},
+		{"/reports", `{"progress":{"total":3}}`, "done"},
+	} {
+		if code, answer := post(t, w, at+step.path, step.body); code != http.StatusUnprocessableEntity && code != http.StatusBadRequest || !strings.Contains(answer, step.says) {
+			t.Errorf("%s %s: %d %s", step.path, step.body, code, answer)
+		}
+	}
+	if r, err := w.tcp.Run(t.Context(), mustRun(t, at)); err != nil || r.State != assay.RunRunning {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Result files that were not read are in the run's own sentence, which lists show.
+func TestAnEndSaysWhichResultsWereNotRead(t *testing.T) {
+	w := newWorld(t)
+	for body, want := range map[string]string{
+		`{"exit_code":0,"results":[{"path":"r.xml","format":"junit","cases":0,"error":"there is no such file"}]}`:                                                                    "the harness ended with exit code 0; no results were read: r.xml",
+		`{"exit_code":0,"cases":[{"case":"a","pass":true}],"results":[{"path":"r.xml","format":"junit","cases":1,"error":"it is cut"},{"path":"s.xml","format":"junit","cases":0}]}`: "the harness ended with exit code 0; 1 case: 1 passed, 0 failed; not read whole: r.xml",
+		`{"exit_code":0,"cases":[{"case":"a","pass":true}],"results":[{"path":"r.xml","format":"junit","cases":1}]}`:                                                                 "the harness ended with exit code 0; 1 case: 1 passed, 0 failed",
+	} {
+		at := "/runs/" + external(t, w).String()
+		if code, answer := post(t, w, at+"/finish", body); code != http.StatusOK {
+			t.Fatalf("%d %s", code, answer)
+		}
+		if r, err := w.tcp.Run(t.Context(), mustRun(t, at)); err != nil || r.Sentence != want || len(r.Harness.Results) == 0 {
+			t.Errorf("%q, want %q: %+v, %v", r.Sentence, want, r.Harness, err)
+		}
 	}
 }

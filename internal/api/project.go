@@ -112,7 +112,11 @@ func (s *server) projectRoutes(a huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			return nil, s.Store.Projects().Delete(ctx, p.ID)
+			if err := s.Store.Projects().Delete(ctx, p.ID, s.Harnesses.Leaving); err != nil {
+				return nil, err
+			}
+			s.Harnesses.RemoveLeft(ctx)
+			return nil, nil
 		})
 }
 

@@ -29,6 +29,10 @@ type Harnesses interface {
 	LogDir(run assay.RunID) string
 	// RunDir is the folder of all that is kept of a run there.
 	RunDir(run assay.RunID) string
+	// Leaving notes durably which folders there are of a project's runs, before their rows go, and RemoveLeft
+	// removes those whose rows are gone.
+	Leaving(ctx context.Context, project assay.ProjectID) error
+	RemoveLeft(ctx context.Context)
 }
 
 // DefinitionFile is a file of definitions to be applied.

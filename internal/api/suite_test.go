@@ -20,8 +20,9 @@ import (
 
 // suites stands for the process's wiring: definitions are the real ones, and nothing is launched.
 type suites struct {
-	dir  string
-	tick *clock.Ticker
+	dir    string
+	tick   *clock.Ticker
+	driver *harness.Driver
 }
 
 func (s suites) Read(f api.DefinitionFile, check bool) (d api.Definitions, err error) {
@@ -45,6 +46,11 @@ func (s suites) RunNow(ctx context.Context, sched assay.Schedule, by string) (as
 
 func (s suites) LogDir(run assay.RunID) string { return harness.LogDir(s.dir, run) }
 func (s suites) RunDir(run assay.RunID) string { return harness.RunDir(s.dir, run) }
+
+func (s suites) Leaving(ctx context.Context, project assay.ProjectID) error {
+	return s.driver.Leaving(ctx, project)
+}
+func (s suites) RemoveLeft(ctx context.Context) { s.driver.RemoveLeft(ctx) }
 
 const definitions = `suites:
   nightly:

@@ -77,7 +77,7 @@ func newWorld(t testing.TB, options ...option) *world {
 	h := api.New(api.Services{
 		Store: st, Engine: w.engine, CompileJudge: compile, Report: report.Build, Now: now, Log: log,
 		Models: w.models, Judging: w.models,
-		Harnesses: suites{dir: dir, tick: clock.New(clock.Options{Store: st, Engine: w.engine, Now: now, Log: log})},
+		Harnesses: suites{dir: dir, driver: harness.New(harness.Options{Store: st, Dir: dir, Now: now}), tick: clock.New(clock.Options{Store: st, Engine: w.engine, Now: now, Log: log})},
 		Import: func(ctx context.Context, p assay.Project, file io.Reader, o assay.ImportOptions) (store.Import, error) {
 			o.Spool = dir
 			return ingest.Import(ctx, st, p, file, o, now)

@@ -89,6 +89,9 @@ func (n *Node) hold(ctx context.Context, own store.Ownership, s *socket) {
 	defer cancel()
 	driven := make(chan struct{})
 	go func() { defer close(driven); n.drive(ctx, own) }()
+	removed := make(chan struct{})
+	go func() { defer close(removed); n.harness.RemoveLeft(ctx) }()
+	defer func() { cancel(); <-removed }()
 	select {
 	case <-own.Lost():
 		n.owning.Store(false)

@@ -85,6 +85,11 @@ func (s suites) RunNow(ctx context.Context, sched assay.Schedule, by string) (as
 func (s suites) LogDir(run assay.RunID) string { return harness.LogDir(s.n.folder(), run) }
 func (s suites) RunDir(run assay.RunID) string { return harness.RunDir(s.n.folder(), run) }
 
+func (s suites) Leaving(ctx context.Context, project assay.ProjectID) error {
+	return s.n.harness.Leaving(ctx, project)
+}
+func (s suites) RemoveLeft(ctx context.Context) { s.n.harness.RemoveLeft(ctx) }
+
 func (n *Node) newTicker() *clock.Ticker {
 	return clock.New(clock.Options{Store: n.store, Engine: n.engine, Now: now, Log: n.cfg.Log})
 }

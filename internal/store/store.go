@@ -73,6 +73,8 @@ type Projects interface {
 	// Rekeyed clears Rekeying if the settings are still s (else it returns false: another change came).
 	Rekeyed(ctx context.Context, id assay.ProjectID, s assay.Settings) (bool, error)
 	// Delete removes the project and all that belongs to it, in batches. CodeRefused naming the run
-	// while one is active.
-	Delete(ctx context.Context, id assay.ProjectID) error
+	// while one is active. Then nothing of it is found by its name any more, and leaving, where it is given, is
+	// called before the first of its rows goes. What was cut, or failed, the next Delete of any project goes on
+	// with, leaving included.
+	Delete(ctx context.Context, id assay.ProjectID, leaving func(context.Context, assay.ProjectID) error) error
 }

@@ -92,7 +92,7 @@ func noProject(id assay.ProjectID) error {
 
 // Delete hides the project first, in the transaction that finds no active run, and then removes its
 // rows in batches. A deletion that was cut is finished by the next one of any project.
-func (p projects) Delete(ctx context.Context, id assay.ProjectID) error {
+func (p projects) Delete(ctx context.Context, id assay.ProjectID, leaving func(context.Context, assay.ProjectID) error) error {
 	if err := p.write(ctx, func(ctx context.Context, t tx) error { return hide(ctx, t, id) }); err != nil {
 		return err
 	}
@@ -104,6 +104,11 @@ func (p projects) Delete(ctx context.Context, id assay.ProjectID) error {
 		return err
 	}
 	for _, id := range ids {
+		if leaving != nil {
+			if err := leaving(ctx, id); err != nil {
+				return err
+			}
+		}
 		if err := p.empty(ctx, id); err != nil {
 			return err
 		}

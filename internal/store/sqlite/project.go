@@ -98,7 +98,7 @@ func getProject(ctx context.Context, c *conn, id assay.ProjectID) (project assay
 
 // Delete hides the project first, in the transaction that finds no active run, and then removes its
 // rows in batches. A deletion that was cut is finished by the next one of any project.
-func (p projects) Delete(ctx context.Context, id assay.ProjectID) error {
+func (p projects) Delete(ctx context.Context, id assay.ProjectID, leaving func(context.Context, assay.ProjectID) error) error {
 	err := p.s.write.do(ctx, forAsk, func(t tx) error {
 		project, err := getProject(ctx, t.conn, id)
 		if err != nil {
@@ -132,6 +132,11 @@ func (p projects) Delete(ctx context.Context, id assay.ProjectID) error {
 		return err
 	}
 	for _, id := range ids {
+		if leaving != nil {
+			if err := leaving(ctx, id); err != nil {
+				return err
+			}
+		}
 		if err := p.remove(ctx, id); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func testProjects(t *testing.T, open opener) {
 			w.code(err, assay.CodeNotFound)
 			_, err = w.Projects().Update(w.ctx, 1<<40, assay.DefaultSettings(), false)
 			w.code(err, assay.CodeNotFound)
-			w.code(w.Projects().Delete(w.ctx, 1<<40), assay.CodeNotFound)
+			w.code(w.Projects().Delete(w.ctx, 1<<40, nil), assay.CodeNotFound)
 		}},
 		{"list", func(w *world) {
 			_, err := w.Projects().Create(w.ctx, "a-first", assay.DefaultSettings(), start)
@@ -70,6 +71,7 @@ func testProjects(t *testing.T, open opener) {
 		}},
 		{"delete refuses while a run is active", testDeleteRefused},
 		{"delete removes everything and nothing else", testDelete},
+		{"who keeps something beside a project is asked before its rows go", testDeleteLeaving},
 	})
 }
 
@@ -83,13 +85,38 @@ func testDeleteRefused(w *world) {
 		},
 	} {
 		step()
-		e := w.code(w.Projects().Delete(w.ctx, w.project.ID), assay.CodeRefused)
+		e := w.code(w.Projects().Delete(w.ctx, w.project.ID, nil), assay.CodeRefused)
 		equal(w, "run named by the refusal", e.Details["run"], run.ID.String())
 		_, err := w.Projects().Get(w.ctx, w.project.Name)
 		w.ok(err)
 	}
 	w.end(run.ID, assay.RunCancelled)
-	w.ok(w.Projects().Delete(w.ctx, w.project.ID))
+	w.ok(w.Projects().Delete(w.ctx, w.project.ID, nil))
+}
+
+// A deletion that is stopped there, or by a crash then, is gone on with by the next one.
+func testDeleteLeaving(w *world) {
+	other := newWorld(w.T, w.Store)
+	run, _ := w.furnish()
+	var left []assay.ProjectID
+	away := assay.Errorf(assay.CodeUnavailable, "the disk is full").WithHint("make room")
+	leaving := func(ctx context.Context, id assay.ProjectID) error {
+		if _, err := w.Runs().Get(ctx, run); id == w.project.ID && err != nil {
+			w.Errorf("its rows are gone: %v", err)
+		}
+		if left = append(left, id); len(left) == 1 {
+			return away
+		}
+		return nil
+	}
+	w.code(w.Projects().Delete(w.ctx, w.project.ID, leaving), assay.CodeUnavailable)
+	_, err := w.Projects().Get(w.ctx, w.project.Name)
+	w.code(err, assay.CodeNotFound)
+	w.get(run)
+	w.ok(w.Projects().Delete(w.ctx, other.project.ID, leaving))
+	_, err = w.Runs().Get(w.ctx, run)
+	w.code(err, assay.CodeNotFound)
+	equal(w, "projects left", left, []assay.ProjectID{w.project.ID, w.project.ID, other.project.ID})
 }
 
 // furnish gives a project one row of everything.
@@ -166,7 +193,7 @@ func testDelete(w *world) {
 	suiteRun, otherSuiteRun := w.newestOf("s"), other.newestOf("s")
 	ofSuites := []any{1, 1, 1, 1, 1, 3, 3, 2}
 	equal(w, "what there is of suites", w.ofSuites(suiteRun), any(ofSuites))
-	w.ok(w.Projects().Delete(w.ctx, w.project.ID))
+	w.ok(w.Projects().Delete(w.ctx, w.project.ID, nil))
 
 	_, err := w.Projects().Get(w.ctx, w.project.Name)
 	w.code(err, assay.CodeNotFound)

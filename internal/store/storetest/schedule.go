@@ -209,6 +209,6 @@ func testDue(w *world) {
 	equal(w, "at the tick", due(at(10)), []string{other.project.Name + "/first"})
 	p := w.project.Name
 	equal(w, "later, oldest first", due(at(30)), []string{other.project.Name + "/first", p + "/second", p + "/third"})
-	w.ok(other.Projects().Delete(w.ctx, other.project.ID))
+	w.ok(other.Projects().Delete(w.ctx, other.project.ID, nil))
 	equal(w, "once a project is gone", due(at(30)), []string{p + "/second", p + "/third"})
 }

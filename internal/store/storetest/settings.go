@@ -32,6 +32,6 @@ func testModels(t *testing.T, open opener) {
 	w.ok(w.Models().Delete(w.ctx, a.ModelKey))
 	w.code(w.Models().Delete(w.ctx, a.ModelKey), assay.CodeNotFound)
 	w.code(w.Models().Delete(w.ctx, assay.ModelKey{Endpoint: "http://a", Model: "a"}), assay.CodeNotFound)
-	w.ok(w.Projects().Delete(w.ctx, w.project.ID))
+	w.ok(w.Projects().Delete(w.ctx, w.project.ID, nil))
 	equal(w, "models once the project is gone", list(), []assay.Model{b, c})
 }

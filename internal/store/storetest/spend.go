@@ -304,7 +304,7 @@ func testCharged(w *world) {
 		w.end(run, assay.RunCancelled)
 	}
 	equal(w, "of runs that have ended", w.charged(at(-1e6), at(1e6)), chargeOf(all))
-	w.ok(w.Projects().Delete(w.ctx, w.project.ID))
+	w.ok(w.Projects().Delete(w.ctx, w.project.ID, nil))
 	equal(w, "of a project that is gone", w.charged(at(-1e6), at(1e6)), [2]int64{})
 	equal(w, "of the other project", other.charged(at(-1e6), at(1e6)), before)
 }
