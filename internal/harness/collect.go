@@ -2,17 +2,16 @@ package harness
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"assay/internal/assay"
+	"assay/internal/durable"
 	"assay/internal/harness/define"
+	"assay/internal/harness/resultfile"
 	"assay/internal/harness/results"
 	"assay/internal/logs"
 )
@@ -20,62 +19,24 @@ import (
 // notedFile is what the result files were before the launch.
 const notedFile = "results.json"
 
-// noted tells two contents of a file apart without reading them. Times alone would depend on how exact the
-// file system's are.
-type noted struct {
-	Time int64 `json:"t"` // nanoseconds since 1970
-	Size int64 `json:"n"`
-}
-
 // noteResults stores in the launch's folder which result files there are already: those that stay as they
 // are when the harness has run are not its results.
 func noteResults(dir string, def assay.SuiteDefinition) error {
 	if len(def.Results) == 0 {
 		return nil
 	}
-	before := map[string]noted{}
-	for _, f := range def.Results {
-		for _, path := range matches(def.Dir, f.Path) {
-			if info, err := os.Stat(path); err == nil {
-				before[path] = noted{info.ModTime().UnixNano(), info.Size()}
-			}
-		}
-	}
-	raw, err := json.Marshal(before)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, notedFile), raw, 0o600)
-	}
-	if err != nil {
+	if err := (durable.Disk{}).WriteJSON(dir, notedFile, resultfile.Note(def.Dir, def.Results)); err != nil {
 		return fmt.Errorf("note which result files there are: %w", err)
 	}
 	return nil
 }
 
 // notes are what noteResults stored.
-func notes(dir string) (before map[string]noted, err error) {
-	raw, err := os.ReadFile(filepath.Join(dir, notedFile))
-	if err == nil {
-		err = json.Unmarshal(raw, &before)
-	}
-	if err != nil {
+func notes(dir string) (before resultfile.Stamps, err error) {
+	if err := durable.ReadJSON(dir, notedFile, &before); err != nil {
 		return nil, fmt.Errorf("which files are older than the run is not known: %w", err)
 	}
 	return before, nil
-}
-
-// matches lists the files of a pattern below dir, sorted. Its pattern was checked when it was defined.
-func matches(dir, pattern string) []string {
-	if !filepath.IsAbs(pattern) {
-		pattern = filepath.Join(escaped(dir), pattern)
-	}
-	list, _ := filepath.Glob(pattern)
-	slices.Sort(list)
-	return list
-}
-
-// escaped makes a folder's name mean itself in a pattern.
-func escaped(dir string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
 // masker takes the launch's secrets out of what its harness wrote. A driver that did not launch it reads
@@ -128,28 +89,14 @@ func (j *job) collect(ctx context.Context) (*collected, error) {
 	if err := j.d.o.Store.Harnesses().ResetCases(ctx, j.fence); err != nil {
 		return nil, err
 	}
-	done := map[string]bool{}
-	for _, f := range j.def().Results {
-		found, why := false, "the harness wrote no such file: none is there that is newer than its start"
-		for _, path := range matches(j.def().Dir, f.Path) {
-			info, err := os.Stat(path)
-			switch {
-			case err != nil || before[path] == (noted{info.ModTime().UnixNano(), info.Size()}):
-				continue
-			case info.IsDir():
-				why = fmt.Sprintf("%s is a folder, and no such file is there that is newer than the start", filepath.Base(path))
-				continue
-			}
-			if found = true; done[path] {
-				continue // two entries mean it
-			}
-			done[path] = true
-			if err := c.file(p, f.Format, path, info); err != nil {
+	for _, found := range resultfile.Written(j.def().Dir, j.def().Results, before) {
+		for _, file := range found.Files {
+			if err := c.file(p, found.Format, file); err != nil {
 				return nil, err
 			}
 		}
-		if !found {
-			c.sums = append(c.sums, assay.ResultSum{Path: f.Path, Format: f.Format, Error: why})
+		if found.None != nil {
+			c.sums = append(c.sums, assay.ResultSum{Path: found.Path, Format: found.Format, Error: found.None.Error()})
 		}
 	}
 	c.sums = bounded(c.sums)
@@ -194,13 +141,13 @@ func bounded(sums []assay.ResultSum) []assay.ResultSum {
 }
 
 // file reads one file. An error is the store's: what is wrong with the file stands in its sum.
-func (c *collected) file(p *putter, format assay.ResultFormat, path string, info fs.FileInfo) error {
-	name := path
-	if rel, err := filepath.Rel(p.j.def().Dir, path); err == nil {
+func (c *collected) file(p *putter, format assay.ResultFormat, file resultfile.File) error {
+	name := file.Path
+	if rel, err := filepath.Rel(p.j.def().Dir, file.Path); err == nil {
 		name = rel
 	}
 	sum := assay.ResultSum{Path: name, Format: format}
-	err := c.read(p, &sum, path, name, info)
+	err := c.read(p, &sum, file)
 	if p.err != nil {
 		return p.err
 	}
@@ -212,16 +159,13 @@ func (c *collected) file(p *putter, format assay.ResultFormat, path string, info
 	return nil
 }
 
-func (c *collected) read(p *putter, sum *assay.ResultSum, path, name string, info fs.FileInfo) error {
-	if !info.Mode().IsRegular() { // opening a FIFO would wait
-		return fmt.Errorf("%s is not a regular file", name)
-	}
-	f, err := os.Open(path)
+func (c *collected) read(p *putter, sum *assay.ResultSum, file resultfile.File) error {
+	f, err := file.Open()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return results.Read(sum.Format, name, steady{f, p}, info.Size(), results.Options{Mask: p.mask}, func(one assay.Case) error {
+	return results.Read(sum.Format, sum.Path, steady{f, p}, file.Info.Size(), results.Options{Mask: p.mask}, func(one assay.Case) error {
 		sum.Cases++
 		c.tally.Add(one)
 		return p.put(one)
@@ -304,7 +248,7 @@ func success(def assay.SuiteDefinition, code int, c *collected) (why assay.Reaso
 	if !results.ExitOK(def.Success, code) {
 		return assay.ReasonExitCode, ""
 	}
-	ok, said := results.Judge(def.Success, c.tally, c.whole)
+	ok, said := results.Meet(def.Success, c.tally, c.whole)
 	switch {
 	case ok:
 		return assay.ReasonNone, ""

@@ -140,22 +140,6 @@ func TestResultsAreReadFromTheStart(t *testing.T) {
 	}
 }
 
-// The folder's own name may look like a pattern.
-func TestMatchesMeanTheFolderAsItIs(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "[a]*")
-	if err := os.MkdirAll(filepath.Join(dir, "out"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"out/2.xml", "out/1.xml", "out/x.txt"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := matches(dir, "out/*.xml"); len(got) != 2 || filepath.Base(got[0]) != "1.xml" {
-		t.Errorf("%v", got)
-	}
-}
-
 // What a harness got as a secret is in no case, whoever reads the files; and where it cannot be masked any
 // more they are not read.
 func TestSecretsInResults(t *testing.T) {

@@ -1,8 +1,11 @@
 package harness
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -100,11 +103,26 @@ func TestOutputThatImitatesTheProtocol(t *testing.T) {
 	}
 }
 
+// ticks is the processor time that a process has had.
+func ticks(t *testing.T, pid int) int {
+	t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')'):])) // state is the first behind the name
+	user, err := strconv.Atoi(fields[12])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return user
+}
+
+// A harness that works and says nothing is alive and idle: its heartbeat goes on, its progress does not.
 func TestABusyAndSilentHarnessIsAliveAndIdle(t *testing.T) {
-	def := script(`echo begin; read x < gate; echo end; read x < last`)
+	def := script(`echo begin; while [ ! -e go ]; do :; done; echo end; while [ ! -e last ]; do :; done`)
 	def.IdleAlarm = assay.Seconds(300 * time.Millisecond)
 	w := newWorld(t, def)
-	open, last := w.gate("gate"), w.gate("last")
 	run := w.start()
 	w.drive()
 	idle, facts := w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return f.Idle })
@@ -115,12 +133,16 @@ func TestABusyAndSilentHarnessIsAliveAndIdle(t *testing.T) {
 	if !later.ProgressAt.Equal(*idle.ProgressAt) {
 		t.Errorf("it was silent and progress_at went from %s to %s", idle.ProgressAt, later.ProgressAt)
 	}
-	open()
-	busy, _ := w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return !f.Idle })
-	if !busy.ProgressAt.After(*idle.ProgressAt) {
+	used := ticks(t, facts.PID)
+	if !within(15*time.Second, func() bool { return ticks(t, facts.PID) >= used+10 }) || !alive(facts.PID) {
+		t.Error("it is not busy: the test shows less than it should")
+	}
+	w.write("go", "")
+	heard, _ := w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return !f.Idle })
+	if !heard.ProgressAt.After(*idle.ProgressAt) {
 		t.Error("output is progress")
 	}
-	last()
+	w.write("last", "")
 	w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)
 }
 

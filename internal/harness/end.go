@@ -41,10 +41,10 @@ func (j *job) finish(ctx context.Context) error {
 	}
 	switch ended.Exit.Cause {
 	case assay.ExitLaunchFailed:
-		return j.unborn(ctx, fmt.Errorf("%s", ended.Exit.Error))
+		return j.launchFailed(ctx, fmt.Errorf("%s", ended.Exit.Error))
 	case assay.ExitOrphaned:
 		why := fmt.Sprintf("no server came for %s, and it was ended", j.def().OrphanGrace.Duration())
-		if ended.Told {
+		if ended.Terminated {
 			why = "its shim was told to end, as everything is when a machine or a service is stopped, and ended it"
 		}
 		return j.lost(ctx, assay.ReasonOrphaned, why)
@@ -68,6 +68,9 @@ func (j *job) finish(ctx context.Context) error {
 		return j.cancelled(ctx, how)
 	}
 	event, change := judged(*j.def(), ended.Exit, c)
+	if unread := assay.Unread(c.sums, c.tally.Total); unread != "" && change.Reason != assay.ReasonResultsMissing {
+		how += "; " + unread
+	}
 	change.Phase, change.Sentence = assay.PhaseFinishing, causeFirst(change.Sentence, how)
 	return j.move(ctx, event, change)
 }
@@ -130,7 +133,7 @@ func (j *job) dead(ctx context.Context) error {
 		return ctx.Err()
 	}
 	why := "its shim died, what it left was ended"
-	if !shim.Born(j.dir()) {
+	if !shim.Started(j.dir()) {
 		why = "its launch was cut short: its harness was not started, or for a moment only"
 	}
 	switch {
@@ -180,7 +183,7 @@ func (j *job) lost(ctx context.Context, reason assay.Reason, why string) error {
 	}
 	launch, most := j.facts.Launch, 1+j.def().LostRetries
 	if launch >= most {
-		return j.move(ctx, engine.EventLost, store.Change{Reason: reason, Sentence: "lost: " + why})
+		return j.move(ctx, engine.EventLost, store.Change{Reason: reason, Sentence: why})
 	}
 	// The next launch is in the facts before the run waits for it: who dies between the two has it launched
 	// all the same.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -161,5 +162,58 @@ func TestATimeLimitWithoutAServer(t *testing.T) {
 	_, facts := w.ended(run.ID, assay.RunFailed, assay.ReasonTimeLimit)
 	if !facts.Exit.Killed || facts.Exit.At.Sub(*facts.LaunchedAt) > def.TimeLimit.Duration()+300*time.Millisecond+2*time.Second {
 		t.Errorf("%+v launched %s", facts.Exit, facts.LaunchedAt)
+	}
+}
+
+// asked counts how often a store is asked what people want of a run.
+type asked struct {
+	store.Store
+	n *atomic.Int64
+}
+
+func (a asked) Runs() store.Runs { return askedRuns{a.Store.Runs(), a.n} }
+
+type askedRuns struct {
+	store.Runs
+	n *atomic.Int64
+}
+
+func (a askedRuns) Control(ctx context.Context, f store.Fence) (assay.RunControl, error) {
+	a.n.Add(1)
+	return a.Runs.Control(ctx, f)
+}
+
+// A shim that cannot be reached, or does not say yet how its launch went, is looked at often, and the store is
+// not asked as often.
+func TestAShimThatDoesNotAnswerIsEasyOnTheStore(t *testing.T) {
+	for name, file := range map[string]string{"unreachable": "sock", "starting": "shim.json"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, script("echo here; read x < gate"))
+			open := w.gate("gate")
+			run := w.start()
+			kill := w.owned()
+			w.said(run.ID, "here")
+			w.until(run.ID, func(_ assay.Run, f assay.Harness) bool { return f.PID != 0 })
+			kill()
+			path := filepath.Join(launchDir(w.dir, run.ID, 1), file)
+			if err := os.Rename(path, path+".away"); err != nil {
+				t.Fatal(err)
+			}
+			var n atomic.Int64
+			stop := w.drive(func(o *Options) { o.Store = asked{o.Store, &n} })
+			w.until(run.ID, func(r assay.Run, _ assay.Harness) bool { return r.Epoch == 2 })
+			begin := time.Now()
+			within(2*time.Second, func() bool { return time.Since(begin) > time.Second })
+			if got := n.Load(); got > 25 {
+				t.Errorf("it was asked %d times in %s", got, time.Since(begin))
+			}
+			stop()
+			if err := os.Rename(path+".away", path); err != nil {
+				t.Fatal(err)
+			}
+			open()
+			w.drive()
+			w.ended(run.ID, assay.RunCompleted, assay.ReasonDone)
+		})
 	}
 }

@@ -12,24 +12,25 @@ import (
 	"assay/internal/store"
 )
 
-// follow hears a living shim until it is gone or this process stops. One that is silent for long is ended.
+// follow listens to a living shim until it is gone or this process stops. One that is silent for long is ended.
 func (j *job) follow(ctx context.Context) error {
-	if j.heard.IsZero() {
-		j.heard = time.Now()
+	if j.spoke.IsZero() {
+		j.spoke = time.Now()
 	}
-	if silent := time.Since(j.heard); silent > j.d.limits.stuck || j.control.Cancel && silent > 2*j.d.limits.silence+j.def().Grace.Duration() {
-		j.heard = time.Time{}
+	if silent := time.Since(j.spoke); silent > j.d.limits.stuck || j.control.Cancel && silent > 2*j.d.limits.silence+j.def().Grace.Duration() {
+		j.spoke = time.Time{}
 		return j.kill(fmt.Sprintf("it was silent for %s", silent.Round(time.Second)))
 	}
 	conn, err := shim.Dial(ctx, j.dir())
 	if err != nil {
 		return j.rest(ctx) // it ended between look and call, or it is too busy to answer
 	}
+	j.pause = 0
 	statuses, done := make(chan shim.Status), make(chan struct{})
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		hear(conn, j.d.limits.silence, statuses, done)
+		receive(conn, j.d.limits.silence, statuses, done)
 	}()
 	defer func() {
 		conn.Close()
@@ -46,8 +47,8 @@ func (j *job) follow(ctx context.Context) error {
 			if !ok {
 				return j.rest(ctx)
 			}
-			j.heard = time.Now()
-			if err := j.told(ctx, s); err != nil {
+			j.spoke = time.Now()
+			if err := j.observe(ctx, s); err != nil {
 				return err
 			}
 		case <-tick.C:
@@ -64,9 +65,10 @@ func (j *job) follow(ctx context.Context) error {
 	}
 }
 
-// rest keeps a look at the folder from being a busy loop.
+// rest keeps a look at the folder from being a busy loop. It is longer each time, until a shim answers.
 func (j *job) rest(ctx context.Context) error {
-	t := time.NewTimer(startingEvery)
+	j.pause = min(max(startingEvery, 2*j.pause), controlEvery)
+	t := time.NewTimer(j.pause)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
@@ -76,8 +78,8 @@ func (j *job) rest(ctx context.Context) error {
 	}
 }
 
-// hear passes on what a shim says; it closes statuses when the shim is gone or silent.
-func hear(conn *shim.Conn, silence time.Duration, statuses chan<- shim.Status, done <-chan struct{}) {
+// receive passes on what a shim says; it closes statuses when the shim is gone or silent.
+func receive(conn *shim.Conn, silence time.Duration, statuses chan<- shim.Status, done <-chan struct{}) {
 	defer close(statuses)
 	for {
 		s, err := conn.Next(time.Now().Add(silence))
@@ -101,13 +103,13 @@ func (j *job) stop(ctx context.Context, conn *shim.Conn) error {
 	if err := ask(assay.ExitCancel); err != nil {
 		return nil
 	}
-	return j.bear(ctx, j.enter(ctx, assay.PhaseStopping, cancelling))
+	return j.tolerate(ctx, j.enter(ctx, assay.PhaseStopping, cancelling))
 }
 
 const cancelling = "a cancel was asked for: the harness was told to end"
 
-// told takes a status into the facts.
-func (j *job) told(ctx context.Context, s shim.Status) error {
+// observe takes a status into the facts.
+func (j *job) observe(ctx context.Context, s shim.Status) error {
 	phase, sentence := assay.PhaseExecuting, ""
 	switch {
 	case s.Stopping == assay.ExitTimeLimit:
@@ -120,7 +122,7 @@ func (j *job) told(ctx context.Context, s shim.Status) error {
 	if j.run.Phase == assay.PhaseStopping && phase == assay.PhaseExecuting {
 		phase, sentence = j.run.Phase, j.run.Sentence // it has not heard yet
 	}
-	if err := j.bear(ctx, j.enter(ctx, phase, sentence)); err != nil {
+	if err := j.tolerate(ctx, j.enter(ctx, phase, sentence)); err != nil {
 		return err
 	}
 	if j.facts.PID != s.Harness.PID {
@@ -134,7 +136,7 @@ func (j *job) told(ctx context.Context, s shim.Status) error {
 	}
 	j.facts.LogBytes, j.facts.LogLines, j.facts.LogDropped = s.Log.Bytes, s.Log.Lines, s.Log.Dropped
 	if s.Events > j.seen {
-		return j.bear(ctx, j.events(ctx))
+		return j.tolerate(ctx, j.events(ctx))
 	}
 	return nil
 }

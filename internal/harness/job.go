@@ -43,8 +43,9 @@ type job struct {
 	control assay.RunControl
 	mask    *logs.Masker // of the launch's secrets, once they were read
 
-	heard    time.Time // what the shim said last, or when it was expected to speak
-	seen     int64     // number of the newest event that the facts hold
+	spoke    time.Time     // when the shim said something last, or when it was expected to speak
+	pause    time.Duration // before the next look at a shim that does not answer
+	seen     int64         // number of the newest event that the facts hold
 	stored   time.Time
 	advanced bool // output or a report came since then
 	urgent   bool // something changed that people wait for
@@ -85,6 +86,11 @@ func (j *job) drive(ctx context.Context) (err error) {
 
 // step does what a standing asks for.
 func (j *job) step(ctx context.Context, standing shim.Standing) (done bool, err error) {
+	if standing == shim.Alive || standing == shim.Finished {
+		if why := shim.Understood(j.dir()); why != nil {
+			return j.foreign(ctx, standing, why)
+		}
+	}
 	switch standing {
 	case shim.Unlaunched:
 		if j.elsewhere() {
@@ -147,8 +153,10 @@ func (j *job) starting(ctx context.Context) error {
 	if err := j.enter(ctx, assay.PhaseStarting, "its harness is being started"); err != nil {
 		return err
 	}
-	tick := time.NewTicker(startingEvery)
-	defer tick.Stop()
+	look := time.NewTicker(startingEvery)
+	defer look.Stop()
+	ask := time.NewTicker(controlEvery)
+	defer ask.Stop()
 	limit := time.NewTimer(j.d.limits.start)
 	defer limit.Stop()
 	for {
@@ -160,7 +168,8 @@ func (j *job) starting(ctx context.Context) error {
 			return ctx.Err()
 		case <-limit.C:
 			return j.kill(fmt.Sprintf("it did not start its harness within %s", j.d.limits.start))
-		case <-tick.C:
+		case <-look.C:
+		case <-ask.C:
 			if err := j.keep(ctx); err != nil {
 				return err
 			}
@@ -234,13 +243,13 @@ func (j *job) put(ctx context.Context) error {
 func (j *job) keep(ctx context.Context) error {
 	j.idle()
 	if j.urgent || j.d.o.Now().Sub(j.stored) >= factsEvery {
-		return j.bear(ctx, j.put(ctx))
+		return j.tolerate(ctx, j.put(ctx))
 	}
 	control, err := j.d.o.Store.Runs().Control(ctx, j.fence)
 	if err == nil {
 		j.control = control
 	}
-	return j.bear(ctx, err)
+	return j.tolerate(ctx, err)
 }
 
 // beat stores the facts when it is time to.
@@ -251,8 +260,8 @@ func (j *job) beat(ctx context.Context) error {
 	return j.put(ctx)
 }
 
-// bear drops an error of a store that is away.
-func (j *job) bear(ctx context.Context, err error) error {
+// tolerate drops an error of a store that is away.
+func (j *job) tolerate(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, assay.ErrLost) || ctx.Err() != nil {
 		return err
 	}

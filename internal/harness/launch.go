@@ -27,11 +27,11 @@ func (j *job) launch(ctx context.Context) (done bool, err error) {
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		return true, j.unborn(ctx, err)
+		return true, j.launchFailed(ctx, err)
 	}
 	// Before it is stored where the run is launched: see elsewhere.
 	if err := os.MkdirAll(j.dir(), 0o700); err != nil {
-		return true, j.unborn(ctx, fmt.Errorf("make the launch's folder: %w", err))
+		return true, j.launchFailed(ctx, fmt.Errorf("make the launch's folder: %w", err))
 	}
 	// Under the fence: who lost the run meanwhile stops here.
 	j.facts.Where = j.d.o.Where
@@ -46,11 +46,11 @@ func (j *job) launch(ctx context.Context) (done bool, err error) {
 	case errors.Is(err, shim.ErrHeld):
 		return false, nil // somebody was first: drive looks again
 	case err != nil: // no harness was started
-		return true, j.unborn(ctx, err)
+		return true, j.launchFailed(ctx, err)
 	}
 	now := j.d.o.Now()
 	j.facts.LaunchedAt, j.facts.ActiveAt = &now, &now
-	return false, j.bear(ctx, j.put(ctx))
+	return false, j.tolerate(ctx, j.put(ctx))
 }
 
 // begin has the shim started.
@@ -86,8 +86,8 @@ func (j *job) order(ctx context.Context) (o shim.Order, err error) {
 	}, nil
 }
 
-// unborn ends a run whose harness could not be launched, with why.
-func (j *job) unborn(ctx context.Context, why error) error {
+// launchFailed ends a run whose harness could not be launched, with why.
+func (j *job) launchFailed(ctx context.Context, why error) error {
 	j.facts.Exit = &assay.Exit{Cause: assay.ExitLaunchFailed, Code: -1, Error: why.Error(), At: j.d.o.Now()}
 	if err := j.put(ctx); err != nil {
 		return err

@@ -3,7 +3,8 @@
 // It is pure: bytes in, cases out; it opens no file, asks no network and expands no XML entity. Its
 // invariant: what a harness did not judge is never a verdict. A case that broke is errored, one without a
 // score is ungradable, and a file of which a part cannot be read yields its other cases and an error that
-// says where the bad part is. Memory is bounded by one case, whatever a file holds.
+// says where the bad part is. A case is bounded, and beside one of them only
+// what tells their names apart is held in memory.
 package results
 
 import (

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assay/internal/assay"
+	"assay/internal/durable"
 	"assay/internal/process"
 )
 
@@ -69,7 +70,7 @@ func TestWhatADeadShimLeftIsSwept(t *testing.T) {
 	a.launch()
 	pids := a.said("pids")
 	a.await(Alive)
-	b := a.born()
+	b := a.started()
 	before := a.output()
 	if err := syscall.Kill(b.Shim.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -114,8 +115,8 @@ func TestASweepHitsNoStranger(t *testing.T) {
 		dir := t.TempDir()
 		leader := id
 		change(&leader)
-		for file, v := range map[string]any{launchFile: launched{Mark: MarkVariable + "=r9-1-x"}, shimFile: born{Shim: leader, Tree: process.Remains{Leader: leader}}, lockFile: leader} {
-			if err := writeJSON(dir, file, v); err != nil {
+		for file, v := range map[string]any{launchFile: launched{Protocol: Protocol, Mark: MarkVariable + "=r9-1-x"}, shimFile: started{Shim: leader, Tree: process.Remains{Leader: leader}}, lockFile: leader} {
+			if err := (durable.Disk{}).WriteJSON(dir, file, v); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -139,7 +140,7 @@ func TestAShimThatHangsIsKilled(t *testing.T) {
 	a.launch()
 	pids := a.said("pids")
 	a.await(Alive)
-	b := a.born()
+	b := a.started()
 	if err := syscall.Kill(b.Shim.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +297,7 @@ func TestAStandingIsReadFromTheFolder(t *testing.T) {
 func TestExitIsWrittenOnceTheDiskTakesIt(t *testing.T) {
 	t.Parallel()
 	a := newLaunch(t, "argv")
-	block := filepath.Join(a.dir, exitFile+".new")
+	block := filepath.Join(a.dir, exitFile+durable.New)
 	if err := os.MkdirAll(block, 0o700); err != nil {
 		t.Fatal(err)
 	}

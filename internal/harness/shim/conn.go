@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 // Status is what a shim says of its harness.
 type Status struct {
+	Protocol int              `json:"protocol"`
 	Stopping assay.ExitCause  `json:"stopping,omitempty"` // why it was told to end
 	Shim     process.Identity `json:"shim"`
 	Harness  process.Identity `json:"harness"`
@@ -27,8 +29,9 @@ type Status struct {
 
 // request is what a client may ask.
 type request struct {
-	Stop assay.ExitCause `json:"stop"`
-	Now  bool            `json:"now,omitempty"` // no grace
+	Protocol int             `json:"protocol"`
+	Stop     assay.ExitCause `json:"stop"`
+	Now      bool            `json:"now,omitempty"` // no grace
 }
 
 // Conn is a connection to a living shim. For as long as one is open the harness is no orphan.
@@ -64,17 +67,24 @@ func (c *Conn) Next(deadline time.Time) (s Status, err error) {
 		err = json.Unmarshal(c.half, &s)
 		c.half = c.half[:0]
 	}
+	if err == nil && s.Protocol != Protocol {
+		err = fmt.Errorf("it speaks protocol %d, and this program %d", s.Protocol, Protocol)
+	}
 	if err != nil {
-		return s, fmt.Errorf("hear the shim: %w", err)
+		return s, fmt.Errorf("read the shim's status: %w", err)
 	}
 	return s, nil
 }
 
 // Stop asks the shim to end the harness: TERM, its grace, KILL. The first cause counts.
-func (c *Conn) Stop(cause assay.ExitCause) error { return c.ask(request{Stop: cause}) }
+func (c *Conn) Stop(cause assay.ExitCause) error {
+	return c.ask(request{Protocol: Protocol, Stop: cause})
+}
 
 // Kill is Stop without the grace, or what is left of it.
-func (c *Conn) Kill(cause assay.ExitCause) error { return c.ask(request{Stop: cause, Now: true}) }
+func (c *Conn) Kill(cause assay.ExitCause) error {
+	return c.ask(request{Protocol: Protocol, Stop: cause, Now: true})
+}
 
 func (c *Conn) ask(r request) error {
 	raw, err := json.Marshal(r)
@@ -85,6 +95,18 @@ func (c *Conn) ask(r request) error {
 		return fmt.Errorf("ask the shim to stop: %w", err)
 	}
 	return nil
+}
+
+// Attend keeps a harness from being an orphan whose shim is not understood, until the shim is gone or ctx ends.
+func Attend(ctx context.Context, dir string) error {
+	c, err := Dial(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	defer c.Close()
+	_, err = io.Copy(io.Discard, c.c)
+	return err
 }
 
 // Close leaves the shim to itself.

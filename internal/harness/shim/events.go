@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/durable"
 	"assay/internal/harness/report"
 )
 
@@ -19,6 +20,7 @@ const maxKeys = 2000
 // is written, at most a few a second and ever less often as the file grows, so that a harness that reports
 // in a loop fills neither disk nor reader. The last value of each is always written.
 type events struct {
+	disk    durable.Disk
 	changed func()
 
 	mu       sync.Mutex
@@ -34,12 +36,12 @@ type events struct {
 }
 
 // openEvents makes the file. changed is called when a value was written that had waited.
-func openEvents(dir string, changed func()) (*events, error) {
+func openEvents(dir string, disk durable.Disk, changed func()) (*events, error) {
 	f, err := os.OpenFile(filepath.Join(dir, eventsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open events: %w", err)
 	}
-	e := &events{changed: changed, file: f, written: map[string]time.Time{}, waiting: map[string]report.Event{}}
+	e := &events{disk: disk, changed: changed, file: f, written: map[string]time.Time{}, waiting: map[string]report.Event{}}
 	e.timer = time.AfterFunc(time.Hour, e.wake)
 	e.timer.Stop()
 	return e, nil
@@ -175,6 +177,6 @@ func (e *events) close() {
 	e.flush(time.Now(), true)
 	e.timer.Stop()
 	e.closed = true
-	e.file.Sync()
+	e.disk.SyncFile(e.file)
 	e.file.Close()
 }

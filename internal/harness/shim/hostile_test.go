@@ -3,13 +3,18 @@
 package shim
 
 import (
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"assay/internal/assay"
+	"assay/internal/durable"
 )
 
 // A process of the harness that holds the lock, to look like a shim that lives, is ended with the rest.
@@ -19,7 +24,7 @@ func TestALockThatTheHarnessTookIsTakenBack(t *testing.T) {
 	a.launch()
 	pids := a.said("pids")
 	a.await(Alive)
-	shim := a.born().Shim.PID
+	shim := a.started().Shim.PID
 	if err := syscall.Kill(shim, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +36,51 @@ func TestALockThatTheHarnessTookIsTakenBack(t *testing.T) {
 	}
 	a.await(Dead)
 	until(t, time.Second, "the last threads are gone", func() bool { return !slices.ContainsFunc(pids, alive) })
+}
+
+// A disk that hangs keeps nobody alive: signals wait for nothing that is written.
+func TestAHungDiskKeepsNobodyAlive(t *testing.T) {
+	for _, cause := range []assay.ExitCause{assay.ExitCancel, assay.ExitTimeLimit} {
+		t.Run(string(cause), func(t *testing.T) {
+			t.Parallel()
+			a := newLaunch(t, "gusher")
+			if cause == assay.ExitTimeLimit {
+				a.order.TimeLimit = time.Second
+			}
+			// The log's file is a FIFO that nobody reads.
+			if err := os.MkdirAll(a.order.LogDir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(a.order.LogDir, "00000000000000000000-000000000000")
+			if err := syscall.Mkfifo(path, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			disk, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer disk.Close()
+			a.launch()
+			until(t, 10*time.Second, "the disk hangs", func() bool { return queued(disk) >= 32<<10 })
+			a.await(Alive)
+			leader := a.started().Tree.Leader.PID
+			if cause == assay.ExitCancel {
+				a.stop(cause)
+			}
+			until(t, a.order.TimeLimit+a.order.Grace+soon, "the harness is dead", func() bool { return !alive(leader) })
+			if standing, err := Look(a.dir); standing != Alive || err != nil {
+				t.Errorf("%s %v: its log is not whole yet", standing, err)
+			}
+			log := make(chan string)
+			go func() { raw, _ := io.ReadAll(disk); log <- string(raw) }() // the disk is back
+			e := a.exit(10 * time.Second)
+			disk.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+			text := <-log
+			if e.Exit.Cause != cause || !e.Exit.Killed || !strings.Contains(text, "told to end]\n[assay: not ended after 300ms: killed]\n") {
+				t.Errorf("%+v %q", e, strings.Trim(text, "\x00"))
+			}
+		})
+	}
 }
 
 // A client that is stopped is soon not written to any more: what it has not read is small.
@@ -71,7 +121,7 @@ func TestRoomIsKeptForTheExit(t *testing.T) {
 	a := newLaunch(t, "waiter", env)
 	a.launch()
 	a.await(Alive)
-	kept, err := os.Stat(filepath.Join(a.dir, exitFile+".new"))
+	kept, err := os.Stat(filepath.Join(a.dir, exitFile+durable.New))
 	if err != nil || kept.Size() < exitRoom {
 		t.Fatalf("%v %v", kept, err)
 	}

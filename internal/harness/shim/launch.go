@@ -15,7 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/assay"
+	"assay/internal/durable"
 	"assay/internal/logs"
+	"assay/internal/process"
 )
 
 // Order says what a shim is to run. What is secret of it reaches the shim by its standard input, never by
@@ -35,7 +37,9 @@ type Order struct {
 	LogBytes    int64           `json:"log_bytes"`
 	Experiment  *assay.LinkRule `json:"experiment,omitempty"`
 
-	Mark string `json:"mark"` // set by Launch
+	// Set by Launch.
+	Protocol int    `json:"protocol"`
+	Mark     string `json:"mark"`
 }
 
 // MarkVariable names the variable by which the processes of a launch are found again.
@@ -60,11 +64,12 @@ func Launch(self, dir string, o Order) error {
 	if err != nil {
 		return fmt.Errorf("launch: %w", err)
 	}
-	argv, err := mask(o.Secrets, o.Argv)
+	masker, err := logs.NewMasker(o.Secrets)
 	if err != nil {
 		return fmt.Errorf("launch: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	var disk durable.Disk
+	if err := disk.MakeFolder(dir); err != nil {
 		return fmt.Errorf("launch: make the launch's folder: %w", err)
 	}
 	lock, err := takeLock(dir)
@@ -75,14 +80,18 @@ func Launch(self, dir string, o Order) error {
 	if isLaunched(dir) {
 		return ErrHeld
 	}
-	o.Mark = MarkVariable + "=" + o.Run + "-" + strconv.Itoa(o.Launch) + "-" + rand.Text()
-	if err := writeJSON(dir, launchFile, launched{Run: o.Run, Launch: o.Launch, Argv: argv, Mark: o.Mark, At: time.Now().UTC()}); err != nil {
+	o.Protocol, o.Mark = Protocol, MarkVariable+"="+o.Run+"-"+strconv.Itoa(o.Launch)+"-"+rand.Text()
+	l := launched{Protocol: Protocol, Run: o.Run, Launch: o.Launch, Mark: o.Mark, Cgroup: process.CgroupOf(o.Mark), At: time.Now().UTC()}
+	for _, arg := range o.Argv {
+		l.Argv = append(l.Argv, masker.Text(arg))
+	}
+	if err := disk.WriteJSON(dir, launchFile, l); err != nil {
 		return fmt.Errorf("launch: %w", err)
 	}
 	if err := start(self, dir, o, lock); err != nil {
 		err = fmt.Errorf("launch: %w", err)
 		// Whoever looks at the folder later learns that nothing was lost here.
-		return errors.Join(err, writeJSON(dir, exitFile, Ended{Exit: assay.Exit{Cause: assay.ExitLaunchFailed, Code: -1, Error: err.Error(), At: time.Now().UTC()}}))
+		return errors.Join(err, disk.WriteJSON(dir, exitFile, Ended{Exit: assay.Exit{Cause: assay.ExitLaunchFailed, Code: -1, Error: err.Error(), At: time.Now().UTC()}}))
 	}
 	return nil
 }
@@ -100,18 +109,6 @@ func absolute(dir string, others ...*string) (string, error) {
 		*p = abs
 	}
 	return filepath.Abs(dir)
-}
-
-// mask takes secrets out of texts.
-func mask(secrets []string, texts []string) (masked []string, err error) {
-	m, err := logs.NewMasker(secrets)
-	if err != nil {
-		return nil, err
-	}
-	for _, text := range texts {
-		masked = append(masked, string(m.Rest(m.Append(nil, []byte(text)))))
-	}
-	return masked, nil
 }
 
 func isLaunched(dir string) bool {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"assay/internal/assay"
+	"assay/internal/durable"
 )
 
 func TestALaunchThatFailsSaysWhatAndWhy(t *testing.T) {
@@ -133,7 +134,7 @@ func TestAHarnessInheritsNothingElse(t *testing.T) {
 	a.served("SHIM_IGNORING=1", "SECRET_OF_THE_SERVER=1")
 	a.exit(5 * time.Second)
 	var m launched
-	if err := readJSON(a.dir, launchFile, &m); err != nil {
+	if err := durable.ReadJSON(a.dir, launchFile, &m); err != nil {
 		t.Fatal(err)
 	}
 	report := filepath.Join(a.dir, reportFile)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -16,6 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/assay"
+	"assay/internal/durable"
+	"assay/internal/harness/channel"
 	"assay/internal/harness/report"
 	"assay/internal/logs"
 	"assay/internal/process"
@@ -23,36 +24,40 @@ import (
 
 // shim is the process. What is not guarded is set before the first goroutine that reads it starts.
 type shim struct {
-	dir     string
-	order   Order
-	self    process.Identity
-	log     *logs.Writer
-	watcher *report.Watcher
-	events  *events
-	office  *office
-	report  *channel
-	tree    *process.Tree
-	born    born
-	told    bool // it was this process that was told to end; supervise's
+	dir        string
+	disk       durable.Disk
+	order      Order
+	self       process.Identity
+	log        *logs.Writer
+	notes      *notes
+	watcher    *report.Watcher
+	masker     *logs.Masker
+	events     *events
+	listener   *listener
+	report     *channel.Channel
+	tree       *process.Tree
+	started    started
+	terminated bool // it was this process that was told to end; supervise's
 
 	active atomic.Int64 // nanoseconds since 1970
 	stops  chan assay.ExitCause
 	hurry  chan struct{} // the stop is to wait for nothing
 
-	mu       sync.Mutex
-	stopping assay.ExitCause
+	stopping atomic.Value // assay.ExitCause
 }
 
 // Main is the shim's process: it reads its order from standard input and runs it. The result is its exit
 // status.
-func Main(dir string) int {
+func Main(dir string) int { return mainOn(durable.Disk{}, dir) }
+
+func mainOn(disk durable.Disk, dir string) int {
 	if err := checkLock(dir); err != nil {
 		fmt.Fprintf(os.Stderr, "assay shim is started by assay itself, to stand between it and a harness (%v)\n", err)
 		return 2
 	}
 	// Taken, not ignored: a harness would inherit that they are ignored.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE)
-	s := &shim{dir: dir, stops: make(chan assay.ExitCause, 8), hurry: make(chan struct{}, 1)}
+	s := &shim{dir: dir, disk: disk, stops: make(chan assay.ExitCause, 8), hurry: make(chan struct{}, 1)}
 	if err := s.run(); err != nil {
 		complain(err)
 		return 1
@@ -100,22 +105,25 @@ func (s *shim) run() (err error) {
 	if err != nil {
 		return fmt.Errorf("read the order: %w", err) // the server died while it wrote: nothing was started
 	}
+	if s.order.Protocol != Protocol {
+		return s.fail(fmt.Errorf("the program was exchanged while the server ran: the server speaks protocol %d with its shims, this program %d; start the server again", s.order.Protocol, Protocol))
+	}
 	// Where there are no subreapers only the group is ended (docs/SUITES.md).
 	if err := process.BecomeSubreaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return s.unborn(fmt.Errorf("become the parent of orphans: %w", err))
+		return s.fail(fmt.Errorf("become the parent of orphans: %w", err))
 	}
 	output, err := s.launch()
 	if err != nil {
-		return s.unborn(err)
+		return s.fail(err)
 	}
 	return s.supervise(output)
 }
 
-// unborn writes that the harness could not be launched.
-func (s *shim) unborn(cause error) error {
+// fail writes that the harness could not be launched.
+func (s *shim) fail(cause error) error {
 	why := cause.Error()
-	if masked, err := mask(s.order.Secrets, []string{why}); err == nil {
-		why = masked[0]
+	if m, err := logs.NewMasker(s.order.Secrets); err == nil {
+		why = m.Text(why)
 	}
 	e := Ended{Exit: assay.Exit{Cause: assay.ExitLaunchFailed, Code: -1, Error: why, At: time.Now().UTC()}}
 	if s.log != nil {
@@ -133,7 +141,7 @@ const exitTries = 60
 // leave writes exit.json, the last that a shim does.
 func (s *shim) leave(e Ended) (err error) {
 	for range exitTries {
-		if err = writeJSON(s.dir, exitFile, e); err == nil {
+		if err = s.disk.WriteJSON(s.dir, exitFile, e); err == nil {
 			os.Remove(filepath.Join(s.dir, socketFile)) // whoever comes now reads the file
 			return nil
 		}
@@ -144,8 +152,7 @@ func (s *shim) leave(e Ended) (err error) {
 }
 
 func (s *shim) status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return Status{Stopping: s.stopping, Shim: s.born.Shim, Harness: s.born.Tree.Leader, Began: s.born.At, ActiveAt: time.Unix(0, s.active.Load()).UTC(),
+	stopping, _ := s.stopping.Load().(assay.ExitCause)
+	return Status{Protocol: Protocol, Stopping: stopping, Shim: s.started.Shim, Harness: s.started.Tree.Leader, Began: s.started.At, ActiveAt: time.Unix(0, s.active.Load()).UTC(),
 		Log: s.log.Stat(), Events: s.events.count(), At: time.Now().UTC()}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assay/internal/assay"
+	"assay/internal/durable"
 	"assay/internal/harness/report"
 )
 
@@ -114,7 +115,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	a.order.Argv = append(a.order.Argv, "--key="+token)
 	a.launch()
 	a.await(Alive)
-	shim := a.born().Shim.PID
+	shim := a.started().Shim.PID
 	look := func(what string, raw []byte, err error) {
 		t.Helper()
 		if err != nil {
@@ -192,7 +193,7 @@ func TestEventsAreFoundByNumber(t *testing.T) {
 func TestAFullDiskTearsOneEventOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e, err := openEvents(dir, func() {})
+	e, err := openEvents(dir, durable.Disk{}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func TestAFullDiskTearsOneEventOnly(t *testing.T) {
 func TestAReportBeatsAGuess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e, err := openEvents(dir, func() {})
+	e, err := openEvents(dir, durable.Disk{}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

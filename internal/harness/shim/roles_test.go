@@ -18,12 +18,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/durable"
 )
 
 // The test binary plays the shim, the harnesses and the server: SHIM_ROLE says which.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "shim" {
-		os.Exit(Main(os.Args[2]))
+		os.Exit(recorded(os.Args[2]))
 	}
 	role := os.Getenv("SHIM_ROLE")
 	if role == "" {
@@ -34,6 +36,30 @@ func TestMain(m *testing.M) {
 		panic("no such role: " + role)
 	}
 	play()
+}
+
+// stepsFile makes a shim note there in which order it makes files durable, where a test has made it.
+const stepsFile = "steps"
+
+// recorded is Main with its steps noted.
+func recorded(dir string) int {
+	steps, err := os.OpenFile(filepath.Join(dir, stepsFile), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return Main(dir)
+	}
+	unix.CloseOnExec(int(steps.Fd()))
+	return mainOn(durable.Disk{
+		Sync: func(f *os.File) error {
+			err := f.Sync()
+			fmt.Fprintln(steps, "sync", filepath.Base(f.Name()), err)
+			return err
+		},
+		Rename: func(from, to string) error {
+			err := os.Rename(from, to)
+			fmt.Fprintln(steps, "rename", filepath.Base(to), err)
+			return err
+		},
+	}, dir)
 }
 
 func roles() map[string]func() {
@@ -81,6 +107,11 @@ func roles() map[string]func() {
 			unix.Flock(int(lock.Fd()), unix.LOCK_EX) // once the shim is dead
 			block()
 		},
+		"gusher": func() { // does not end at TERM, and prints more than a log whose disk hangs takes
+			signal.Ignore(syscall.SIGTERM)
+			io.Copy(os.Stdout, io.LimitReader(zeros{}, 4<<20))
+			block()
+		},
 		"signalled": func() { syscall.Kill(os.Getpid(), syscall.SIGKILL); block() },
 		"waiter":    func() { say("before", os.Getpid()); wait(); say("after"); os.Exit(5) },
 		"splitter":  splitter,
@@ -95,6 +126,11 @@ func roles() map[string]func() {
 		"hello":     func() { fmt.Println("hello"); block() },
 	}
 }
+
+// zeros are without end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func block() { <-time.After(time.Hour) }
 

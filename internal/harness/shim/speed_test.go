@@ -66,7 +66,7 @@ func BenchmarkChattyHarness(b *testing.B) {
 		a.order.Secrets = []string{"tok-4711-secret", "another-secret-0815"}
 		a.launch()
 		a.await(Alive)
-		shim, last := a.born().Shim.PID, time.Duration(0)
+		shim, last := a.started().Shim.PID, time.Duration(0)
 		until(b, seconds*3*time.Second, "the harness ends", func() bool {
 			if now := processor(shim); now > 0 {
 				last = now
@@ -129,7 +129,7 @@ func BenchmarkIdleMemory(b *testing.B) {
 			a.dial()
 		}
 		for _, a := range all {
-			kb := private(a.born().Shim.PID)
+			kb := private(a.started().Shim.PID)
 			most, sum = max(most, kb), sum+kb
 		}
 		b.ReportMetric(float64(sum)/many/1024, "MB/shim")

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/harness/channel"
 	"assay/internal/harness/report"
 	"assay/internal/logs"
 	"assay/internal/process"
@@ -19,16 +20,19 @@ func (s *shim) launch() (output *os.File, err error) {
 	if s.watcher, err = report.NewWatcher(s.order.Experiment); err != nil {
 		return nil, err
 	}
-	if s.log, err = logs.OpenWriter(s.order.LogDir, logs.Options{Bound: s.order.LogBytes, Secrets: s.order.Secrets, See: s.see}); err != nil {
+	if s.masker, err = logs.NewMasker(s.order.Secrets); err != nil {
+		return nil, err
+	}
+	if s.log, err = logs.OpenWriter(s.order.LogDir, logs.Options{Bound: s.order.LogBytes, Secrets: s.order.Secrets, See: s.see, Room: true, Disk: s.disk}); err != nil {
 		return nil, err
 	}
 	if s.order.Launch > 1 {
 		s.log.Mark(fmt.Sprintf("launch %d", s.order.Launch))
 	}
-	if s.office, err = openOffice(s); err != nil {
+	if s.listener, err = listen(s); err != nil {
 		return nil, err
 	}
-	if s.events, err = openEvents(s.dir, s.office.changed); err != nil {
+	if s.events, err = openEvents(s.dir, s.disk, s.listener.changed); err != nil {
 		return nil, err
 	}
 	s.active.Store(time.Now().UnixNano())
@@ -36,7 +40,7 @@ func (s *shim) launch() (output *os.File, err error) {
 	if output, err = s.startHarness(); err != nil {
 		return nil, err
 	}
-	s.born = born{Shim: s.self, Tree: s.tree.Remains(), At: time.Now().UTC()}
+	s.started = started{Shim: s.self, Tree: s.tree.Remains(), At: time.Now().UTC()}
 	return output, nil
 }
 
@@ -53,20 +57,21 @@ func (s *shim) startHarness() (output *os.File, err error) {
 		closeAll(r, w)
 		return nil, err
 	}
-	channel, theirs, err := openChannel(filepath.Join(s.dir, reportFile))
+	reports, theirs, err := channel.Open(filepath.Join(s.dir, reportFile))
 	if err != nil {
 		closeAll(r, w, stderr)
 		return nil, err
 	}
-	env := append(append([]string{}, s.order.Env...), s.order.Mark, "ASSAY_RUN="+s.order.Run, "ASSAY_REPORT="+channel.path, "ASSAY_REPORT_FD=3")
+	env := append(append([]string{}, s.order.Env...), s.order.Mark, "ASSAY_RUN="+s.order.Run)
+	env = append(env, reports.Env()...)
 	s.tree, err = process.StartTree(process.TreeSpec{Argv: s.order.Argv, Dir: s.order.Cwd, Env: env, Stdout: w, Stderr: stderr,
 		Extra: []*os.File{theirs}, Mark: s.order.Mark, Cgroup: true})
 	if err != nil {
-		channel.abandon()
+		reports.Close()
 		closeAll(r)
 		return nil, err
 	}
-	s.report = channel
+	s.report = reports
 	return r, nil
 }
 

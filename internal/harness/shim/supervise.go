@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/assay"
+	"assay/internal/harness/report"
 )
 
 const (
@@ -19,31 +20,32 @@ const (
 
 // supervise carries the harness to its end and writes it down.
 func (s *shim) supervise(output *os.File) error {
-	read, heard := make(chan struct{}), make(chan struct{})
+	read := make(chan struct{})
 	go func() { defer close(read); s.read(output) }()
-	go func() { defer close(heard); s.hear() }()
+	s.report.Listen(s.masker, s.take, s.log.Mark)
+	s.notes = newNotes(s.log)
 
-	e := Ended{Harness: s.born.Tree.Leader, Began: s.born.At}
-	if err := writeJSON(s.dir, shimFile, s.born); err != nil {
+	e := Ended{Harness: s.started.Tree.Leader, Began: s.started.At}
+	if err := s.disk.WriteJSON(s.dir, shimFile, s.started); err != nil {
 		e.Exit.Cause, e.Exit.Error = assay.ExitLaunchFailed, err.Error() // nobody could find it again
 	} else {
-		go s.office.serve()
+		go s.listener.serve()
 		e.Exit.Cause, e.Exit.Killed = s.wait()
-		e.Told = s.told
+		e.Terminated = s.terminated
 	}
 	s.end(&e)
+	s.notes.close()
 	if !drain(output, read) {
 		s.log.Mark("somebody who is no process of this run holds the output open: what comes from it is not kept")
 	}
-	s.report.close(heard)
+	s.report.Close()
 	s.events.close()
 	if err := s.log.Close(); err != nil && e.Exit.Error == "" {
 		e.Exit.Error = err.Error()
 	}
 	e.Log, e.Events = s.log.Stat(), s.events.count()
-	os.Remove(s.report.path) // or who opens it would wait for ever
 	err := s.leave(e)
-	s.office.close()
+	s.listener.close()
 	return err
 }
 
@@ -54,8 +56,8 @@ func (s *shim) end(e *Ended) {
 	if facts.Signal != 0 {
 		e.Exit.Signal = signalName(facts.Signal)
 	}
-	for _, pid := range left {
-		s.log.Mark(fmt.Sprintf("process %d cannot be ended: the kernel holds it", pid))
+	if len(left) > 0 {
+		s.notes.add(fmt.Sprintf("processes %v cannot be ended: the kernel holds them", left))
 	}
 }
 
@@ -88,10 +90,10 @@ func (s *shim) wait() (cause assay.ExitCause, killed bool) {
 			s.tree.ReapAdopted()
 		case <-limit:
 			return s.stop(assay.ExitTimeLimit, "the time limit is reached")
-		case <-s.office.orphaned:
+		case <-s.listener.orphaned:
 			return s.stop(assay.ExitOrphaned, "no server came back in time")
 		case <-terms: // the machine goes down, or somebody means it
-			s.told = true
+			s.terminated = true
 			return s.stop(assay.ExitOrphaned, "the process that watches the run was told to end")
 		case cause := <-s.stops:
 			return s.stop(cause, map[assay.ExitCause]string{assay.ExitCancel: "cancelled"}[cause])
@@ -100,17 +102,16 @@ func (s *shim) wait() (cause assay.ExitCause, killed bool) {
 }
 
 // stop tells the group to end and gives it its grace. Who left the group is told once its parent is gone.
+// Nothing here waits for a disk: one that hangs must keep nobody alive.
 func (s *shim) stop(cause assay.ExitCause, why string) (_ assay.ExitCause, killed bool) {
 	if why == "" {
 		why = string(cause)
 	}
-	s.mu.Lock()
-	s.stopping = cause
-	s.mu.Unlock()
-	s.log.Mark(why + ": told to end")
-	s.office.changed()
 	s.tree.Signal(syscall.SIGTERM)
-	s.tree.Signal(syscall.SIGCONT) // one that is stopped could not hear
+	s.tree.Signal(syscall.SIGCONT) // one that is stopped could not take it
+	s.stopping.Store(cause)
+	s.notes.add(why + ": told to end")
+	s.listener.changed()
 	grace := time.NewTimer(s.order.Grace)
 	defer grace.Stop()
 	look := time.NewTicker(lookEvery)
@@ -118,10 +119,10 @@ func (s *shim) stop(cause assay.ExitCause, why string) (_ assay.ExitCause, kille
 	for {
 		select {
 		case <-grace.C:
-			s.log.Mark(fmt.Sprintf("not ended after %s: killed", s.order.Grace))
+			s.notes.add(fmt.Sprintf("not ended after %s: killed", s.order.Grace))
 			return cause, true
 		case <-s.hurry:
-			s.log.Mark("killed without waiting")
+			s.notes.add("killed without waiting")
 			return cause, true
 		case <-look.C:
 			if s.tree.Alone() {
@@ -149,7 +150,7 @@ func (s *shim) read(output *os.File) {
 		if n > 0 {
 			s.active.Store(time.Now().UnixNano())
 			s.log.Write(buf[:n])
-			s.office.changed()
+			s.listener.changed()
 		}
 		if err != nil {
 			s.log.Flush()
@@ -164,3 +165,10 @@ func (s *shim) read(output *os.File) {
 
 // see looks at masked output as it is stored.
 func (s *shim) see(masked []byte) { s.events.add(s.watcher.See(masked, time.Now())) }
+
+// take takes what the harness reported.
+func (s *shim) take(e report.Event) {
+	s.active.Store(time.Now().UnixNano())
+	s.events.add([]report.Event{e})
+	s.listener.changed()
+}

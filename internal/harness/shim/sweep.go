@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"time"
 
+	"assay/internal/durable"
 	"assay/internal/process"
 )
 
@@ -13,15 +14,18 @@ import (
 // Dead, and may be called again. Only what is proven to be of this launch is signalled.
 func Sweep(dir string, limit time.Duration) (left []int, err error) {
 	var l launched
-	if err := readJSON(dir, launchFile, &l); err != nil {
+	if err := durable.ReadJSON(dir, launchFile, &l); err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	var b born
-	if err := readJSON(dir, shimFile, &b); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	var s started
+	if err := durable.ReadJSON(dir, shimFile, &s); err != nil && l.Protocol == Protocol && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	b.Tree.Mark = l.Mark
-	return b.Tree.End(limit), nil
+	tree := s.Tree
+	if tree.Mark = l.Mark; tree.Cgroup == "" {
+		tree.Cgroup = l.Cgroup
+	}
+	return tree.End(limit), nil
 }
 
 // Kill ends a shim that does not do its work (Starting for too long, or Alive and silent), and what it
@@ -30,7 +34,7 @@ func Kill(dir string, limit time.Duration) (left []int, err error) {
 	deadline := time.Now().Add(limit)
 	var shim process.Identity
 	for { // it writes who it is as its first act
-		err := readJSON(dir, lockFile, &shim)
+		err := durable.ReadJSON(dir, lockFile, &shim)
 		if holds, looking := held(dir); looking != nil {
 			return nil, looking
 		} else if !holds {

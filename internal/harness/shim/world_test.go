@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"assay/internal/assay"
+	"assay/internal/durable"
 	"assay/internal/harness/report"
 	"assay/internal/logs"
 	"assay/internal/process"
@@ -165,9 +166,9 @@ func (a *launch) events() (list []report.Event) {
 	return list
 }
 
-func (a *launch) born() (b born) {
+func (a *launch) started() (b started) {
 	a.t.Helper()
-	if err := readJSON(a.dir, shimFile, &b); err != nil {
+	if err := durable.ReadJSON(a.dir, shimFile, &b); err != nil {
 		a.t.Fatal(err)
 	}
 	return b

@@ -7,9 +7,9 @@ import (
 	"assay/internal/assay"
 )
 
-// Judge says whether cases meet a suite's success rule, and if not, why. read says whether a result file
+// Meet says whether cases meet a suite's success rule, and if not, why. read says whether a result file
 // could be read whole. The exit code is another question: see ExitOK.
-func Judge(rule assay.SuccessRule, t assay.CaseTally, read bool) (ok bool, why string) {
+func Meet(rule assay.SuccessRule, t assay.CaseTally, read bool) (ok bool, why string) {
 	judged := t.Passed + t.Failed
 	switch {
 	case rule.NeedResults && !read:

@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 		{"rate of nothing is no rate", assay.SuccessRule{MinPassRate: r(0)}, assay.CaseTally{Total: 3, Errored: 3}, true, "no case passed or failed"},
 		{"an error is no failure", assay.SuccessRule{MinPassRate: r(1)}, assay.CaseTally{Total: 9, Passed: 5, Errored: 4}, true, ""},
 	} {
-		ok, why := Judge(c.rule, c.t, c.read)
+		ok, why := Meet(c.rule, c.t, c.read)
 		if ok != (c.why == "") || !strings.Contains(why, c.why) || ok != (why == "") {
 			t.Errorf("%s: %v, %q", c.name, ok, why)
 		}
