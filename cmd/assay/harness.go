@@ -148,7 +148,7 @@ func (a *app) printHarness(v api.RunView) {
 		}
 		line("where", "%s", where)
 	}
-	line("command", "%s", orDash(argvText(spec.Argv)))
+	line("command", "%s", orDash(assay.ShellLine(spec.Argv)))
 	if spec.Def != nil {
 		line("folder", "%s", spec.Def.Dir)
 	}

@@ -60,7 +60,7 @@ func (a *app) printSuiteApplied(v api.SuiteView) error {
 	default:
 		what = "now version"
 	}
-	a.print("suite %s is %s %s: %s\n", v.Name, what, shortHash(v.Version), argvText(v.Def.Command))
+	a.print("suite %s is %s %s: %s\n", v.Name, what, shortHash(v.Version), assay.ShellLine(v.Def.Command))
 	return nil
 }
 
@@ -182,15 +182,4 @@ func (c *suiteDeleteCmd) Run(a *app) error {
 	}
 	a.print("suite %s is deleted; its runs stay: `assay runs --suite %s`\n", c.Name, c.Name)
 	return nil
-}
-
-// argvText is a command line as a person would type it.
-func argvText(argv []string) string {
-	parts := make([]string, len(argv))
-	for i, arg := range argv {
-		if parts[i] = arg; arg == "" || strings.ContainsAny(arg, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
-			parts[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(parts, " ")
 }

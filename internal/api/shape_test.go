@@ -79,10 +79,10 @@ func TestRowsOfRunsAreSlim(t *testing.T) {
 	q := engine.ExternalRequest{Name: "big", Argv: []string{strings.Repeat("a", 100_000)}, Env: []string{"A=" + strings.Repeat("b", 100_000)},
 		Params: map[string]json.RawMessage{"p": []byte(`"` + strings.Repeat("c", 100_000) + `"`)}}
 	var report api.ExternalReport
-	for i := range engine.MaxMetrics {
+	for i := range assay.MaxMetrics {
 		report.Metrics = append(report.Metrics, assay.Metric{Name: fmt.Sprintf("m%d%s", i, strings.Repeat("x", 100)), Value: 1})
 	}
-	for i := range engine.MaxLinks {
+	for i := range assay.MaxLinks {
 		report.Links = append(report.Links, assay.Link{URL: fmt.Sprintf("https://x.example/%d", i), Text: strings.Repeat("t", 400)})
 	}
 	var id assay.RunID
@@ -108,7 +108,7 @@ func TestRowsOfRunsAreSlim(t *testing.T) {
 			t.Errorf("%v is not in the answer for one run", names)
 		}
 	}
-	if n := len(at(t, one, "harness", "metrics").([]any)); n != engine.MaxMetrics {
+	if n := len(at(t, one, "harness", "metrics").([]any)); n != assay.MaxMetrics {
 		t.Errorf("%d metrics", n)
 	}
 	if _, err := w.tcp.RunSuite(ctx, "default", "nightly", engine.SuiteRequest{}, ""); err != nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -22,13 +21,8 @@ type Report struct {
 	LogLines   int64           `json:"log_lines,omitempty"`
 }
 
-// Bounds of what one report may bring and of what a run keeps.
-const (
-	maxReported = 1000
-	maxText     = 500
-	MaxMetrics  = 500 // names of metrics whose newest value is shown
-	MaxLinks    = 100
-)
+// maxReported bounds how many values one report may bring.
+const maxReported = 1000
 
 // validate refuses what must not be stored, and fills in times.
 func (r *Report) validate(now time.Time) error {
@@ -36,24 +30,24 @@ func (r *Report) validate(now time.Time) error {
 		return assay.Errorf(assay.CodeInvalid, "report: "+format, args...)
 	}
 	if p := r.Progress; p != nil {
-		if !finite(p.Done) || !finite(p.Total) || p.Done < 0 || p.Total < 0 || len(p.Text) > maxText {
-			return bad("progress: done and total are numbers from 0 on, and its text has at most %d bytes", maxText)
+		if !finite(p.Done) || !finite(p.Total) || p.Done < 0 || p.Total < 0 || len(p.Text) > assay.MaxReportText {
+			return bad("progress: done and total are numbers from 0 on, and its text has at most %d bytes", assay.MaxReportText)
 		}
 		p.At = orNow(p.At, now)
 	}
-	if len(r.Metrics) > maxReported || len(r.Links) > MaxLinks || r.LogBytes < 0 || r.LogLines < 0 {
-		return bad("at most %d metrics and %d links at once, and no negative log size", maxReported, MaxLinks)
+	if len(r.Metrics) > maxReported || len(r.Links) > assay.MaxLinks || r.LogBytes < 0 || r.LogLines < 0 {
+		return bad("at most %d metrics and %d links at once, and no negative log size", maxReported, assay.MaxLinks)
 	}
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
-		if m.Name == "" || len(m.Name) > maxName*2 || strings.ContainsFunc(m.Name, func(r rune) bool { return !unicode.IsPrint(r) }) || !finite(m.Value) {
-			return bad("metric %.40q has no name of 1 to %d bytes, all of it printable, or no finite value", m.Name, maxName*2)
+		if m.Name == "" || len(m.Name) > assay.MaxMetricName || strings.ContainsFunc(m.Name, func(r rune) bool { return !unicode.IsPrint(r) }) || !finite(m.Value) {
+			return bad("metric %.40q has no name of 1 to %d bytes, all of it printable, or no finite value", m.Name, assay.MaxMetricName)
 		}
 		m.At = orNow(m.At, now)
 	}
 	for _, l := range r.Links {
-		if !assay.WebAddress(l.URL) || len(l.Text) > maxText {
-			return bad("link %.60q is not an http or https address, without a name or password in it, with a text of at most %d bytes", l.URL, maxText)
+		if !assay.WebAddress(l.URL) || len(l.Text) > assay.MaxReportText {
+			return bad("link %.60q is not an http or https address, without a name or password in it, with a text of at most %d bytes", l.URL, assay.MaxReportText)
 		}
 	}
 	if r.Experiment != "" && !assay.WebAddress(r.Experiment) {
@@ -78,11 +72,11 @@ func (r Report) into(f *assay.Harness, now time.Time) (advanced bool) {
 	}
 	for _, m := range r.Metrics {
 		advanced = true
-		f.Metrics = NewestMetric(f.Metrics, m)
+		f.Metrics = assay.NewestMetric(f.Metrics, m)
 	}
 	for _, l := range r.Links {
 		advanced = true
-		f.Links = AddLink(f.Links, l)
+		f.Links = assay.AddLink(f.Links, l)
 	}
 	if r.Experiment != "" {
 		f.Experiment, advanced = r.Experiment, true
@@ -94,31 +88,6 @@ func (r Report) into(f *assay.Harness, now time.Time) (advanced bool) {
 		f.ActiveAt = &now
 	}
 	return advanced
-}
-
-// NewestMetric puts a value in the place of the older one of its name. Of names past MaxMetrics only the
-// points are kept.
-func NewestMetric(list []assay.Metric, m assay.Metric) []assay.Metric {
-	if i := slices.IndexFunc(list, func(x assay.Metric) bool { return x.Name == m.Name }); i >= 0 {
-		list[i] = m
-		return list
-	}
-	if len(list) >= MaxMetrics {
-		return list
-	}
-	return append(list, m)
-}
-
-// AddLink adds a link, or gives one that is there its new text. Those past MaxLinks are left out.
-func AddLink(list []assay.Link, l assay.Link) []assay.Link {
-	if i := slices.IndexFunc(list, func(x assay.Link) bool { return x.URL == l.URL }); i >= 0 {
-		list[i] = l
-		return list
-	}
-	if len(list) >= MaxLinks {
-		return list
-	}
-	return append(list, l)
 }
 
 // points numbers values by their time: a report that is sent twice makes no second point.

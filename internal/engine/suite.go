@@ -85,7 +85,7 @@ func againHint(run assay.Run) string {
 	fmt.Fprintf(&b, "start it again with the same parameters: `assay suite run %s", run.Suite.Name)
 	for _, v := range run.Suite.Params {
 		if v.Source != assay.ParamDefault {
-			fmt.Fprintf(&b, " --param %s", quoted(v.Name+"="+plainValue(v.Value)))
+			fmt.Fprintf(&b, " --param %s", assay.ShellWord(v.Name+"="+plainValue(v.Value)))
 		}
 	}
 	return b.String() + "`"
@@ -98,16 +98,6 @@ func plainValue(raw json.RawMessage) string {
 		return text
 	}
 	return string(raw)
-}
-
-// quoted makes an argument that a shell reads as it is.
-func quoted(arg string) string {
-	if !strings.ContainsFunc(arg, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("=._-/:,+@", r))
-	}) {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
 // sortedParams lists given parameters by name.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"assay/internal/assay"
-	"assay/internal/engine"
 	"assay/internal/harness/report"
 	"assay/internal/harness/shim"
 	"assay/internal/store"
@@ -154,10 +153,10 @@ func (j *job) events(ctx context.Context) error {
 				j.facts.Progress = e.Progress
 			}
 		case e.Metric != nil:
-			j.facts.Metrics = engine.NewestMetric(j.facts.Metrics, *e.Metric)
+			j.facts.Metrics = assay.NewestMetric(j.facts.Metrics, *e.Metric)
 			points = append(points, store.Point{N: int64(j.facts.Launch-1)<<32 + e.N, Metric: *e.Metric})
 		case e.Link != nil:
-			j.facts.Links = engine.AddLink(j.facts.Links, *e.Link)
+			j.facts.Links = assay.AddLink(j.facts.Links, *e.Link)
 		case e.Experiment != "":
 			j.facts.Experiment = e.Experiment
 		}

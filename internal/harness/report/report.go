@@ -27,12 +27,8 @@ type Event struct {
 	Experiment string          `json:"experiment,omitempty"`
 }
 
-// Bounds of a line and of its parts, in bytes.
-const (
-	MaxLine = 4 << 10
-	maxName = 200
-	maxText = 500
-)
+// MaxLine bounds a line, in bytes.
+const MaxLine = 4 << 10
 
 // Parse reads a line of the report channel:
 //
@@ -86,7 +82,7 @@ func progress(first, text string, now time.Time) (*assay.Progress, error) {
 
 func metric(name, value string, now time.Time) (*assay.Metric, error) {
 	x, err := number(value)
-	if err != nil || name == "" || len(name) > maxName || name != clean(name) {
+	if err != nil || name == "" || len(name) > assay.MaxMetricName || name != clean(name) {
 		return nil, fmt.Errorf("metric %.40q %.40q is not NAME VALUE, for instance accuracy 0.93", name, value)
 	}
 	return &assay.Metric{Name: name, Value: x, At: now}, nil
@@ -111,8 +107,8 @@ func number(s string) (float64, error) {
 // brief is a text as one line without colours, bounded.
 func brief(s string) string {
 	s = clean(string(logs.Plain([]byte(s))))
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "")
+	if len(s) > assay.MaxReportText {
+		s = strings.ToValidUTF8(s[:assay.MaxReportText], "")
 	}
 	return s
 }

@@ -57,10 +57,10 @@ func TestParseRefuses(t *testing.T) {
 		"metric accuracy NaN": "accuracy 0.93",
 		"metric a 1 2":        "accuracy 0.93",
 		"metric a\x00b 1":     "accuracy 0.93",
-		"metric " + strings.Repeat("n", maxName+1) + " 1": "accuracy 0.93",
-		"link javascript:alert(1)":                        "not an http or https address",
-		"link":                                            "not an http or https address",
-		"progress 1 " + strings.Repeat("x", MaxLine):      "too long",
+		"metric " + strings.Repeat("n", assay.MaxMetricName+1) + " 1": "accuracy 0.93",
+		"link javascript:alert(1)":                                    "not an http or https address",
+		"link":                                                        "not an http or https address",
+		"progress 1 " + strings.Repeat("x", MaxLine):                  "too long",
 	} {
 		if e, err := Parse(line, noon); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%.60q: %+v, %v, want an error with %q", line, e, err, word)
