@@ -15,6 +15,7 @@
 //	  └──────────────────── paused ── end ─────────────▶ completed
 //
 //	cancel: from queued, running and paused to cancelled, once nothing is in flight
+//	a run begins queued; one that is told of by a harness that runs elsewhere begins running
 //	lost: from running, of suite and external runs only; a suite that may be started again goes by stop
 //
 // Epochs and the fence. A driver holds a run at an epoch. Everything that it writes begins by

@@ -10,6 +10,8 @@ import (
 type Event string
 
 const (
+	EventAccept     Event = "accept"      // a start is stored
+	EventTold       Event = "told"        // a start is stored of a harness that runs already, elsewhere
 	EventTakeUp     Event = "take_up"     // a driver begins or goes on
 	EventDriverDead Event = "driver_dead" // the driver that held it is gone; another takes it up
 	EventStop       Event = "stop"        // its process stops gracefully; or its harness was lost and is started again
@@ -23,7 +25,7 @@ const (
 	EventLost       Event = "lost"        // a harness that is gone without having said how it ended
 )
 
-// Transition is a row of the machine.
+// Transition is a row of the machine. From is "" where a run begins.
 type Transition struct {
 	Event Event
 	From  assay.RunState
@@ -32,6 +34,8 @@ type Transition struct {
 
 // Machine is every transition that exists. What is not here is refused.
 var Machine = []Transition{
+	{EventAccept, "", assay.RunQueued}, // these two: store.NewRun.Begins
+	{EventTold, "", assay.RunRunning},
 	{EventTakeUp, assay.RunQueued, assay.RunRunning},
 	{EventDriverDead, assay.RunRunning, assay.RunRunning},
 	{EventStop, assay.RunRunning, assay.RunQueued},

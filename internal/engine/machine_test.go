@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/internal/assay"
+	"assay/internal/store"
 )
 
 // The table of the design, written out a second time: a row that is added or lost in the code must be
@@ -14,6 +15,8 @@ func TestMachineIsTheTable(t *testing.T) {
 		from []assay.RunState
 		to   assay.RunState
 	}{
+		EventAccept:     {[]assay.RunState{""}, "queued"},
+		EventTold:       {[]assay.RunState{""}, "running"},
 		EventTakeUp:     {[]assay.RunState{"queued"}, "running"},
 		EventDriverDead: {[]assay.RunState{"running"}, "running"},
 		EventStop:       {[]assay.RunState{"running"}, "queued"},
@@ -42,5 +45,10 @@ func TestMachineIsTheTable(t *testing.T) {
 	}
 	for event := range seen {
 		t.Errorf("event %s is not in the design", event)
+	}
+	for event, n := range map[Event]store.NewRun{EventAccept: {}, EventTold: {Reporting: true}} {
+		if _, to := From(event); n.Begins().State != to {
+			t.Errorf("%s: the store lets a run begin as %s, and the table says %s", event, n.Begins().State, to)
+		}
 	}
 }
