@@ -161,16 +161,16 @@ func (s *server) applySchedules(ctx context.Context, in *applySuitesInput) (out 
 			return out, inSchedule(sched, err)
 		}
 	}
-	for _, sched := range defs.Schedules {
-		changed, err := s.Store.Schedules().Apply(ctx, p.ID, sched, s.Now())
-		if err != nil {
-			return out, err
-		}
+	changed, err := s.Store.Schedules().Apply(ctx, p.ID, defs.Schedules, s.Now())
+	if err != nil {
+		return out, err
+	}
+	for i, sched := range defs.Schedules {
 		stored, err := s.Store.Schedules().Get(ctx, p.ID, sched.Name)
 		if err != nil {
 			return out, err
 		}
-		out.Schedules = append(out.Schedules, ScheduleView{Schedule: stored, Source: stored.Source, Changed: &changed})
+		out.Schedules = append(out.Schedules, ScheduleView{Schedule: stored, Source: stored.Source, Changed: &changed[i]})
 	}
 	for _, suite := range defs.Suites {
 		out.Left = append(out.Left, suite.Name)

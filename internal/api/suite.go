@@ -170,20 +170,24 @@ func (s *server) applySuites(ctx context.Context, in *applySuitesInput) (out App
 	if len(defs.Suites) == 0 {
 		return out, assay.Errorf(assay.CodeInvalid, "the file defines no suite").WithHint("docs/SUITES.md shows how one is written")
 	}
-	for _, def := range defs.Suites {
-		before, err := s.Store.Suites().Get(ctx, p.ID, def.Name)
-		if err != nil && assay.CodeOf(err) != assay.CodeNotFound {
-			return out, err
-		}
-		changed, err := s.Store.Suites().Apply(ctx, p.ID, def, s.Now())
-		if err != nil {
-			return out, err
-		}
+	before, err := s.Store.Suites().List(ctx, p.ID)
+	if err != nil {
+		return out, err
+	}
+	previous := map[string]assay.Hash{}
+	for _, suite := range before {
+		previous[suite.Name] = suite.Version
+	}
+	changed, err := s.Store.Suites().Apply(ctx, p.ID, defs.Suites, s.Now())
+	if err != nil {
+		return out, err
+	}
+	for i, def := range defs.Suites {
 		v, err := s.suiteView(ctx, p, def.Name)
 		if err != nil {
 			return out, err
 		}
-		v.Changed, v.Previous = &changed, before.Version
+		v.Changed, v.Previous = &changed[i], previous[def.Name]
 		out.Suites = append(out.Suites, v)
 	}
 	for _, sched := range defs.Schedules {

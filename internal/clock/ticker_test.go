@@ -372,7 +372,7 @@ func TestAScheduleThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	next := at(t, "2026-06-02T03:00:00Z")
 	broken := suite()
 	broken.Zone = "Nowhere/Atall"
-	_, err := w.store.Schedules().Apply(t.Context(), w.project.ID, assay.Schedule{Name: "broken", Def: broken, NextAt: &next}, w.Now())
+	_, err := w.store.Schedules().Apply(t.Context(), w.project.ID, []assay.Schedule{{Name: "broken", Def: broken, NextAt: &next}}, w.Now())
 	w.must(err)
 	w.apply("night", suite())
 	w.until("2026-06-02T03:00:00Z")

@@ -84,7 +84,7 @@ func newWorld(t *testing.T) *world {
 	w.engine = engine.New(s, planner, plain{}, func() {}, w.Now)
 	w.project, err = s.Projects().Create(t.Context(), "p", assay.DefaultSettings(), w.now)
 	w.must(err)
-	_, err = s.Suites().Apply(t.Context(), w.project.ID, assay.Suite{Name: "nightly", Version: "v1", Def: assay.SuiteDefinition{Command: []string{"run"}, Dir: "/"}}, w.now)
+	_, err = s.Suites().Apply(t.Context(), w.project.ID, []assay.Suite{{Name: "nightly", Version: "v1", Def: assay.SuiteDefinition{Command: []string{"run"}, Dir: "/"}}}, w.now)
 	w.must(err)
 	for _, name := range []string{"j", "k"} {
 		v := assay.JudgeVersion{ID: assay.Hash(name), Kind: assay.JudgeRules, Unit: assay.UnitSession, Canonical: []byte(`{}`), CreatedAt: w.now}
@@ -129,7 +129,7 @@ func (w *world) apply(name string, d assay.ScheduleDef) assay.Schedule {
 	w.must(Validate(d))
 	next, err := Next(d, w.Now())
 	w.must(err)
-	_, err = w.store.Schedules().Apply(w.t.Context(), w.project.ID, assay.Schedule{Name: name, Def: d, NextAt: &next}, w.Now())
+	_, err = w.store.Schedules().Apply(w.t.Context(), w.project.ID, []assay.Schedule{{Name: name, Def: d, NextAt: &next}}, w.Now())
 	w.must(err)
 	return w.get(name)
 }

@@ -51,7 +51,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	suite := assay.Suite{Name: "nightly", Version: "v1", Def: assay.SuiteDefinition{Command: []string{"run"}, Dir: "/"}}
-	if _, err := s.Suites().Apply(t.Context(), w.project.ID, suite, now()); err != nil {
+	if _, err := s.Suites().Apply(t.Context(), w.project.ID, []assay.Suite{suite}, now()); err != nil {
 		t.Fatal(err)
 	}
 	return w

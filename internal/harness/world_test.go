@@ -171,7 +171,7 @@ func (w *world) apply(def assay.SuiteDefinition) {
 	}
 	def.Env.Pass = append(def.Env.Pass, assay.PassEnv{Name: "PATH"})
 	version := assay.Hash(strconv.FormatInt(time.Now().UnixNano(), 36))
-	if _, err := w.store.Suites().Apply(w.t.Context(), w.project.ID, assay.Suite{Name: "s", Version: version, Def: def}, now()); err != nil {
+	if _, err := w.store.Suites().Apply(w.t.Context(), w.project.ID, []assay.Suite{{Name: "s", Version: version, Def: def}}, now()); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 // Suites are the definitions of harnesses, by name.
 type Suites interface {
-	// Apply stores s under its name; false when the stored definition and source are the same already. A
-	// changed definition touches no run: each keeps its own.
-	Apply(ctx context.Context, project assay.ProjectID, s assay.Suite, now time.Time) (changed bool, err error)
+	// Apply stores suites under their names, all or none, and says which of them changed: those whose stored
+	// definition and source were not the same already. A changed definition touches no run: each keeps its own.
+	Apply(ctx context.Context, project assay.ProjectID, suites []assay.Suite, now time.Time) (changed []bool, err error)
 	// Delete takes the definition away. Runs keep theirs, and History what the name has meant.
 	Delete(ctx context.Context, project assay.ProjectID, name string) error
 	Get(ctx context.Context, project assay.ProjectID, name string) (assay.Suite, error)
@@ -53,8 +53,8 @@ type Harnesses interface {
 	// cases may be sent twice; one whose key and repeat another case has gets the next repeat; a criterion that
 	// a case answers twice gets a number. Many cases take several transactions, none of them long.
 	PutCases(ctx context.Context, f Fence, cases []assay.Case, now time.Time) error
-	// Cases page in seq order. Zero fields of q select all.
-	// What Pass says of a case that is not graded is kept, and is no verdict.
+	// Cases page in seq order. Zero fields of q select all. A page holds at most CaseBytes of what they say,
+	// but one case at least. What Pass says of a case that is not graded is kept, and is no verdict.
 	Cases(ctx context.Context, run assay.RunID, q CaseQuery, p Page) (cases []assay.Case, next string, err error)
 	// AddPoints stores points of metrics, numbered by their place in the launch's events: one that is
 	// there already is left. Unfenced: they are facts. CodeNotFound when there is no such run.
@@ -68,6 +68,7 @@ type CaseQuery struct {
 	State assay.ItemState
 	Class assay.Class // why it has no verdict
 	Pass  *bool       // of graded ones
+	Heads bool        // as lists show them, see HeadOfCase
 }
 
 // Point is one reported value of a metric.
@@ -78,9 +79,10 @@ type Point struct {
 
 // Schedules are the clocks that start runs.
 type Schedules interface {
-	// Apply stores s under its name with its next tick; false when definition and source are the same
-	// already, and then nothing changes. What it owed by an older definition is dropped.
-	Apply(ctx context.Context, project assay.ProjectID, s assay.Schedule, now time.Time) (changed bool, err error)
+	// Apply stores schedules under their names with their next ticks, all or none, and says which of them
+	// changed: where definition and source were the same already nothing does. What one owed by an older
+	// definition is dropped.
+	Apply(ctx context.Context, project assay.ProjectID, schedules []assay.Schedule, now time.Time) (changed []bool, err error)
 	Get(ctx context.Context, project assay.ProjectID, name string) (assay.Schedule, error)
 	// List is in the order of names.
 	List(ctx context.Context, project assay.ProjectID) ([]assay.Schedule, error)

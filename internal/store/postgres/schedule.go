@@ -32,24 +32,34 @@ func (d asTick) ScanText(v pgtype.Text) error {
 	return store.Decode([]byte(v.String), *d.to, "the last tick of a schedule")
 }
 
-func (s schedules) Apply(ctx context.Context, project assay.ProjectID, n assay.Schedule, now time.Time) (changed bool, err error) {
-	definition, err := store.Encode(n.Def, "the definition of schedule "+n.Name)
-	if err != nil {
-		return false, err
-	}
+func (s schedules) Apply(ctx context.Context, project assay.ProjectID, list []assay.Schedule, now time.Time) (changed []bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
-		if _, err := lockProject(ctx, t, project, "FOR KEY SHARE"); err != nil {
+		// Two who apply several at once take turns.
+		if _, err := lockProject(ctx, t, project, "FOR NO KEY UPDATE"); err != nil {
 			return err
 		}
-		changes, err := t.exec(ctx, `INSERT INTO schedules AS s (project_id, name, definition, source, paused, next_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT (project_id, name) DO UPDATE SET definition = excluded.definition, source = excluded.source, next_at = excluded.next_at,
-			updated_at = excluded.updated_at WHERE s.definition <> excluded.definition OR s.source <> excluded.source`,
-			project, n.Name, definition, n.Source, n.Paused, n.NextAt, now)
-		changed = changes > 0
-		return err
+		changed = make([]bool, len(list))
+		for i, n := range list {
+			definition, err := store.Encode(n.Def, "the definition of schedule "+n.Name)
+			if err != nil {
+				return err
+			}
+			changes, err := t.exec(ctx, `INSERT INTO schedules AS s (project_id, name, definition, source, paused, next_at, updated_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7)
+				ON CONFLICT (project_id, name) DO UPDATE SET definition = excluded.definition, source = excluded.source, next_at = excluded.next_at,
+				updated_at = excluded.updated_at WHERE s.definition <> excluded.definition OR s.source <> excluded.source`,
+				project, n.Name, definition, n.Source, n.Paused, n.NextAt, now)
+			if err != nil {
+				return err
+			}
+			changed[i] = changes > 0
+		}
+		return nil
 	})
-	return changed, err
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
 }
 
 func getSchedule(ctx context.Context, c conn, project assay.ProjectID, name string) (schedule assay.Schedule, err error) {

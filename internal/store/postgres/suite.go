@@ -16,37 +16,51 @@ func suiteInto(s *assay.Suite) []any {
 	return []any{&s.Name, textTo(&s.Version), asJSON{&s.Def}, &s.Source, asTime{&s.UpdatedAt}}
 }
 
-func (s suites) Apply(ctx context.Context, project assay.ProjectID, suite assay.Suite, now time.Time) (changed bool, err error) {
-	definition, err := store.Encode(suite.Def, "the definition of suite "+suite.Name)
-	if err != nil {
-		return false, err
-	}
+func (s suites) Apply(ctx context.Context, project assay.ProjectID, list []assay.Suite, now time.Time) (changed []bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
 		// Two who apply at once take turns, so that the history tells what happened.
 		if _, err := lockProject(ctx, t, project, "FOR NO KEY UPDATE"); err != nil {
 			return err
 		}
-		var version, def, source string
-		if _, err := t.first(ctx, "SELECT version, definition, source FROM suites WHERE project_id = $1 AND name = $2",
-			[]any{project, suite.Name}, &version, &def, &source); err != nil {
-			return err
+		changed = make([]bool, len(list))
+		for i, suite := range list {
+			var err error
+			if changed[i], err = applySuite(ctx, t, project, suite, now); err != nil {
+				return err
+			}
 		}
-		if changed = version != string(suite.Version) || def != clean(definition) || source != clean(suite.Source); !changed {
-			return nil
-		}
-		if _, err := t.exec(ctx, `INSERT INTO suites (project_id, name, version, definition, source, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (project_id, name) DO UPDATE SET version = excluded.version, definition = excluded.definition, source = excluded.source,
-			updated_at = excluded.updated_at`, project, suite.Name, suite.Version, definition, suite.Source, now); err != nil {
-			return err
-		}
-		if version == string(suite.Version) {
-			return nil
-		}
-		_, err := t.exec(ctx, "INSERT INTO suite_changes (project_id, name, version, definition, applied_at) VALUES ($1, $2, $3, $4, $5)",
-			project, suite.Name, suite.Version, definition, now)
-		return err
+		return nil
 	})
-	return changed, err
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+func applySuite(ctx context.Context, t tx, project assay.ProjectID, suite assay.Suite, now time.Time) (changed bool, err error) {
+	definition, err := store.Encode(suite.Def, "the definition of suite "+suite.Name)
+	if err != nil {
+		return false, err
+	}
+	var version, def, source string
+	if _, err := t.first(ctx, "SELECT version, definition, source FROM suites WHERE project_id = $1 AND name = $2",
+		[]any{project, suite.Name}, &version, &def, &source); err != nil {
+		return false, err
+	}
+	if version == string(suite.Version) && def == clean(definition) && source == clean(suite.Source) {
+		return false, nil
+	}
+	if _, err := t.exec(ctx, `INSERT INTO suites (project_id, name, version, definition, source, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (project_id, name) DO UPDATE SET version = excluded.version, definition = excluded.definition, source = excluded.source,
+		updated_at = excluded.updated_at`, project, suite.Name, suite.Version, definition, suite.Source, now); err != nil {
+		return false, err
+	}
+	if version == string(suite.Version) {
+		return true, nil
+	}
+	_, err = t.exec(ctx, "INSERT INTO suite_changes (project_id, name, version, definition, applied_at) VALUES ($1, $2, $3, $4, $5)",
+		project, suite.Name, suite.Version, definition, now)
+	return true, err
 }
 
 func (s suites) Get(ctx context.Context, project assay.ProjectID, name string) (suite assay.Suite, err error) {

@@ -93,9 +93,9 @@ func useSuites(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	_, err := s.Suites().Apply(ctx, 1, assay.Suite{Name: "s", Version: "suite"}, now)
+	_, err := s.Suites().Apply(ctx, 1, []assay.Suite{{Name: "s", Version: "suite"}}, now)
 	must(err)
-	_, err = s.Schedules().Apply(ctx, 1, assay.Schedule{Name: "s", NextAt: &now}, now)
+	_, err = s.Schedules().Apply(ctx, 1, []assay.Schedule{{Name: "s", NextAt: &now}}, now)
 	must(err)
 	for _, kind := range []assay.RunKind{assay.RunSuite, assay.RunExternal} {
 		run, _, err := s.Runs().Create(ctx, store.NewRun{Project: 1, Kind: kind, Reporting: kind == assay.RunExternal, AsOf: now, Now: now, Keys: []string{string(kind)},

@@ -27,23 +27,32 @@ func scanSchedule(r row) (assay.Schedule, error) {
 	return s, store.Decode(r.json(4), &s.Def, "the definition of schedule "+s.Name)
 }
 
-func (s schedules) Apply(ctx context.Context, project assay.ProjectID, n assay.Schedule, now time.Time) (changed bool, err error) {
-	definition, err := store.Encode(n.Def, "the definition of schedule "+n.Name)
-	if err != nil {
-		return false, err
-	}
+func (s schedules) Apply(ctx context.Context, project assay.ProjectID, list []assay.Schedule, now time.Time) (changed []bool, err error) {
 	err = s.s.write.do(ctx, forAsk, func(t tx) error {
 		if _, err := getProject(ctx, t.conn, project); err != nil {
 			return err
 		}
-		changes, err := t.exec(`INSERT INTO schedules (project_id, name, definition, source, paused, next_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (project_id, name) DO UPDATE SET definition = excluded.definition, source = excluded.source, next_at = excluded.next_at,
-			updated_at = excluded.updated_at WHERE definition <> excluded.definition OR source <> excluded.source`,
-			project, n.Name, definition, n.Source, n.Paused, n.NextAt, now)
-		changed = changes > 0
-		return err
+		changed = make([]bool, len(list))
+		for i, n := range list {
+			definition, err := store.Encode(n.Def, "the definition of schedule "+n.Name)
+			if err != nil {
+				return err
+			}
+			changes, err := t.exec(`INSERT INTO schedules (project_id, name, definition, source, paused, next_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (project_id, name) DO UPDATE SET definition = excluded.definition, source = excluded.source, next_at = excluded.next_at,
+				updated_at = excluded.updated_at WHERE definition <> excluded.definition OR source <> excluded.source`,
+				project, n.Name, definition, n.Source, n.Paused, n.NextAt, now)
+			if err != nil {
+				return err
+			}
+			changed[i] = changes > 0
+		}
+		return nil
 	})
-	return changed, err
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
 }
 
 func getSchedule(ctx context.Context, c *conn, project assay.ProjectID, name string) (schedule assay.Schedule, err error) {

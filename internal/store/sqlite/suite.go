@@ -17,37 +17,49 @@ func scanSuite(r row) (assay.Suite, error) {
 	return s, store.Decode(r.json(2), &s.Def, "the definition of suite "+s.Name)
 }
 
-func (s suites) Apply(ctx context.Context, project assay.ProjectID, suite assay.Suite, now time.Time) (changed bool, err error) {
-	definition, err := store.Encode(suite.Def, "the definition of suite "+suite.Name)
-	if err != nil {
-		return false, err
-	}
+func (s suites) Apply(ctx context.Context, project assay.ProjectID, list []assay.Suite, now time.Time) (changed []bool, err error) {
 	err = s.s.write.do(ctx, forAsk, func(t tx) error {
 		if _, err := getProject(ctx, t.conn, project); err != nil {
 			return err
 		}
-		var version, def, source string
-		if _, err := t.first(ctx, func(r row) error { version, def, source = r.text(0), r.text(1), r.text(2); return nil },
-			"SELECT version, definition, source FROM suites WHERE project_id = ? AND name = ?", project, suite.Name); err != nil {
-			return err
+		changed = make([]bool, len(list))
+		for i, suite := range list {
+			if changed[i], err = applySuite(ctx, t, project, suite, now); err != nil {
+				return err
+			}
 		}
-		if version == string(suite.Version) && def == clean(definition) && source == clean(suite.Source) {
-			return nil
-		}
-		changed = true
-		if _, err := t.exec(`INSERT INTO suites (project_id, name, version, definition, source, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (project_id, name) DO UPDATE SET version = excluded.version, definition = excluded.definition, source = excluded.source,
-			updated_at = excluded.updated_at`, project, suite.Name, suite.Version, definition, suite.Source, now); err != nil {
-			return err
-		}
-		if version == string(suite.Version) {
-			return nil
-		}
-		_, err := t.exec("INSERT INTO suite_changes (project_id, name, version, definition, applied_at) VALUES (?, ?, ?, ?, ?)",
-			project, suite.Name, suite.Version, definition, now)
-		return err
+		return nil
 	})
-	return changed, err
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+func applySuite(ctx context.Context, t tx, project assay.ProjectID, suite assay.Suite, now time.Time) (changed bool, err error) {
+	definition, err := store.Encode(suite.Def, "the definition of suite "+suite.Name)
+	if err != nil {
+		return false, err
+	}
+	var version, def, source string
+	if _, err := t.first(ctx, func(r row) error { version, def, source = r.text(0), r.text(1), r.text(2); return nil },
+		"SELECT version, definition, source FROM suites WHERE project_id = ? AND name = ?", project, suite.Name); err != nil {
+		return false, err
+	}
+	if version == string(suite.Version) && def == clean(definition) && source == clean(suite.Source) {
+		return false, nil
+	}
+	if _, err := t.exec(`INSERT INTO suites (project_id, name, version, definition, source, updated_at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (project_id, name) DO UPDATE SET version = excluded.version, definition = excluded.definition, source = excluded.source,
+		updated_at = excluded.updated_at`, project, suite.Name, suite.Version, definition, suite.Source, now); err != nil {
+		return false, err
+	}
+	if version == string(suite.Version) {
+		return true, nil
+	}
+	_, err = t.exec("INSERT INTO suite_changes (project_id, name, version, definition, applied_at) VALUES (?, ?, ?, ?, ?)",
+		project, suite.Name, suite.Version, definition, now)
+	return true, err
 }
 
 func (s suites) Get(ctx context.Context, project assay.ProjectID, name string) (suite assay.Suite, err error) {

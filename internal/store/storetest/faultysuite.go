@@ -13,8 +13,8 @@ type faultySuites struct {
 	f *Faulty
 }
 
-func (s faultySuites) Apply(ctx context.Context, p assay.ProjectID, suite assay.Suite, now time.Time) (bool, error) {
-	return call(s.f, "Suites.Apply", func() (bool, error) { return s.Suites.Apply(ctx, p, suite, now) })
+func (s faultySuites) Apply(ctx context.Context, p assay.ProjectID, list []assay.Suite, now time.Time) ([]bool, error) {
+	return call(s.f, "Suites.Apply", func() ([]bool, error) { return s.Suites.Apply(ctx, p, list, now) })
 }
 
 func (s faultySuites) Get(ctx context.Context, p assay.ProjectID, name string) (assay.Suite, error) {
@@ -59,8 +59,8 @@ type faultySchedules struct {
 	f *Faulty
 }
 
-func (s faultySchedules) Apply(ctx context.Context, p assay.ProjectID, schedule assay.Schedule, now time.Time) (bool, error) {
-	return call(s.f, "Schedules.Apply", func() (bool, error) { return s.Schedules.Apply(ctx, p, schedule, now) })
+func (s faultySchedules) Apply(ctx context.Context, p assay.ProjectID, list []assay.Schedule, now time.Time) ([]bool, error) {
+	return call(s.f, "Schedules.Apply", func() ([]bool, error) { return s.Schedules.Apply(ctx, p, list, now) })
 }
 
 func (s faultySchedules) Get(ctx context.Context, p assay.ProjectID, name string) (assay.Schedule, error) {

@@ -151,7 +151,7 @@ func (w *world) furnish() (assay.RunID, int64) {
 // furnishSuites gives a project one row of everything that belongs to suites.
 func (w *world) furnishSuites() {
 	w.Helper()
-	_, err := w.Suites().Apply(w.ctx, w.project.ID, suite("s", "v1"), start)
+	_, err := w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{suite("s", "v1")}, start)
 	w.ok(err)
 	w.applySchedule(schedule("night"), start)
 	f := w.suiteRun("s")

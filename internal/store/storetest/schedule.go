@@ -20,7 +20,7 @@ func testSchedules(t *testing.T, open opener) {
 			_, err = w.Schedules().Pause(w.ctx, w.project.ID, "nobody", true, nil)
 			w.code(err, assay.CodeNotFound)
 			w.code(w.Schedules().Delete(w.ctx, w.project.ID, "nobody"), assay.CodeNotFound)
-			_, err = w.Schedules().Apply(w.ctx, 1<<40, schedule("s"), start)
+			_, err = w.Schedules().Apply(w.ctx, 1<<40, []assay.Schedule{schedule("s")}, start)
 			w.code(err, assay.CodeNotFound)
 			done, err := w.Schedules().Ticked(w.ctx, 1<<40, start, assay.Tick{}, nil)
 			w.ok(err)
@@ -49,9 +49,9 @@ func (w *world) schedule(name string) assay.Schedule {
 
 func (w *world) applySchedule(s assay.Schedule, now time.Time) bool {
 	w.Helper()
-	changed, err := w.Schedules().Apply(w.ctx, w.project.ID, s, now)
+	changed, err := w.Schedules().Apply(w.ctx, w.project.ID, []assay.Schedule{s}, now)
 	w.ok(err)
-	return changed
+	return changed[0]
 }
 
 // ticked stores a tick that was owed.
@@ -104,8 +104,20 @@ func testApplySchedule(w *world) {
 	}
 	bad := schedule("bad")
 	bad.Def.Grade = json.RawMessage("{")
-	_, err = w.Schedules().Apply(w.ctx, w.project.ID, bad, at(8))
+	_, err = w.Schedules().Apply(w.ctx, w.project.ID, []assay.Schedule{bad}, at(8))
 	w.code(err, assay.CodeInvalid)
+
+	changed := schedule("a")
+	changed.Def.Cron = "0 5 * * *"
+	_, err = w.Schedules().Apply(w.ctx, w.project.ID, []assay.Schedule{changed, schedule("new"), bad, schedule("newer")}, at(9))
+	w.code(err, assay.CodeInvalid)
+	equal(w, "schedule, of a list that is not applied", w.schedule("a"), a)
+	list, err = w.Schedules().List(w.ctx, w.project.ID)
+	w.ok(err)
+	equal(w, "schedules after a list that is not applied", len(list), 2)
+	several, err := w.Schedules().Apply(w.ctx, w.project.ID, []assay.Schedule{changed, schedule("new"), w.schedule("b")}, at(9))
+	w.ok(err)
+	equal(w, "changed of several", several, []bool{true, true, false})
 }
 
 func testPauseSchedule(w *world) {

@@ -19,7 +19,7 @@ func testSuites(t *testing.T, open opener) {
 		{"no such suite or project", func(w *world) {
 			_, err := w.Suites().Get(w.ctx, w.project.ID, "nobody")
 			w.code(err, assay.CodeNotFound)
-			_, err = w.Suites().Apply(w.ctx, 1<<40, suite("s", "v1"), start)
+			_, err = w.Suites().Apply(w.ctx, 1<<40, []assay.Suite{suite("s", "v1")}, start)
 			w.code(err, assay.CodeNotFound)
 			list, err := w.Suites().List(w.ctx, w.project.ID)
 			w.ok(err)
@@ -27,17 +27,18 @@ func testSuites(t *testing.T, open opener) {
 		}},
 		{"a definition that is no JSON keeps the one before", func(w *world) {
 			before := suite("s", "v1")
-			_, err := w.Suites().Apply(w.ctx, w.project.ID, before, start)
+			_, err := w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{before}, start)
 			w.ok(err)
 			bad := suite("s", "v2")
 			bad.Def.Params[0].Default = json.RawMessage("{")
-			_, err = w.Suites().Apply(w.ctx, w.project.ID, bad, at(1))
+			_, err = w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{bad}, at(1))
 			w.code(err, assay.CodeInvalid)
 			got, err := w.Suites().Get(w.ctx, w.project.ID, "s")
 			w.ok(err)
 			before.UpdatedAt = start
 			equal(w, "suite", got, before)
 		}},
+		{"of several all are applied or none", testApplySeveral},
 		{"many who apply at once", testApplyTogether},
 		{"a run of a suite comes back as it was accepted", testCreateSuiteRun},
 		{"a run that reports runs from the start", testReporting},
@@ -88,9 +89,9 @@ func (w *world) newExternalRun(name string) store.NewRun {
 func testApplySuite(w *world) {
 	apply := func(s assay.Suite, now time.Time) bool {
 		w.Helper()
-		changed, err := w.Suites().Apply(w.ctx, w.project.ID, s, now)
+		changed, err := w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{s}, now)
 		w.ok(err)
-		return changed
+		return changed[0]
 	}
 	get := func(name string) assay.Suite {
 		w.Helper()
@@ -113,7 +114,7 @@ func testApplySuite(w *world) {
 	equal(w, "suite", get("b"), b)
 
 	other := newWorld(w.T, w.Store)
-	_, err := other.Suites().Apply(w.ctx, other.project.ID, suite("b", "v9"), at(6))
+	_, err := other.Suites().Apply(w.ctx, other.project.ID, []assay.Suite{suite("b", "v9")}, at(6))
 	w.ok(err)
 	list, err := w.Suites().List(w.ctx, w.project.ID)
 	w.ok(err)
@@ -126,10 +127,10 @@ func testSuiteHistory(w *world) {
 	commented := second
 	commented.Source += "# comment"
 	for i, s := range []assay.Suite{first, second, commented, first} {
-		_, err := w.Suites().Apply(w.ctx, w.project.ID, s, at(i))
+		_, err := w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{s}, at(i))
 		w.ok(err)
 	}
-	_, err := w.Suites().Apply(w.ctx, w.project.ID, suite("other", "v3"), at(9))
+	_, err := w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{suite("other", "v3")}, at(9))
 	w.ok(err)
 	list, err := w.Suites().History(w.ctx, w.project.ID, "s")
 	w.ok(err)
@@ -138,18 +139,43 @@ func testSuiteHistory(w *world) {
 	})
 }
 
+// A store that fails in the middle has applied none.
+func testApplySeveral(w *world) {
+	first := suite("a", "v1")
+	_, err := w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{first}, start)
+	w.ok(err)
+	bad := suite("bad", "v2")
+	bad.Def.Params[0].Default = json.RawMessage("{")
+	changed, err := w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{suite("a", "v2"), suite("b", "v1"), bad, suite("c", "v1")}, at(1))
+	w.code(err, assay.CodeInvalid)
+	equal(w, "changed", changed, []bool(nil))
+	first.UpdatedAt = start
+	list, err := w.Suites().List(w.ctx, w.project.ID)
+	w.ok(err)
+	equal(w, "suites after a list that is not applied", list, []assay.Suite{first})
+	history, err := w.Suites().History(w.ctx, w.project.ID, "a")
+	w.ok(err)
+	equal(w, "versions in the history", len(history), 1)
+	changed, err = w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{suite("a", "v1"), suite("b", "v1"), suite("c", "v1")}, at(2))
+	w.ok(err)
+	equal(w, "changed of several", changed, []bool{false, true, true})
+	changed, err = w.Suites().Apply(w.ctx, w.project.ID, nil, at(3))
+	w.ok(err)
+	equal(w, "changed of none", len(changed), 0)
+}
+
 func testApplyTogether(w *world) {
-	changed := make([]bool, 20)
+	changed := make([][]bool, 20)
 	together(len(changed), func(i int) {
 		var err error
-		changed[i], err = w.Suites().Apply(w.ctx, w.project.ID, suite("s", assay.Hash(fmt.Sprint("v", i%2))), at(i))
+		changed[i], err = w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{suite("s", assay.Hash(fmt.Sprint("v", i%2)))}, at(i))
 		if err != nil {
 			w.Error(err)
 		}
 	})
 	n := 0
 	for _, c := range changed {
-		if c {
+		if len(c) == 1 && c[0] {
 			n++
 		}
 	}
@@ -340,7 +366,7 @@ func testRunsOfSuite(w *world) {
 func testDeleteSuite(w *world) {
 	other := newWorld(w.T, w.Store)
 	for _, p := range []assay.ProjectID{w.project.ID, other.project.ID} {
-		_, err := w.Suites().Apply(w.ctx, p, suite("s", "suite-v1"), start)
+		_, err := w.Suites().Apply(w.ctx, p, []assay.Suite{suite("s", "suite-v1")}, start)
 		w.ok(err)
 	}
 	run, _, err := w.Runs().Create(w.ctx, w.newSuiteRun("s"))
@@ -355,7 +381,7 @@ func testDeleteSuite(w *world) {
 	history, err := w.Suites().History(w.ctx, w.project.ID, "s")
 	w.ok(err)
 	equal(w, "what the name has meant", len(history), 1)
-	changed, err := w.Suites().Apply(w.ctx, w.project.ID, suite("s", "suite-v1"), at(5))
+	changed, err := w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{suite("s", "suite-v1")}, at(5))
 	w.ok(err)
-	equal(w, "changed, when it is applied again", changed, true)
+	equal(w, "changed, when it is applied again", changed, []bool{true})
 }
