@@ -12,11 +12,11 @@ import (
 
 // ExternalReport is what a harness says while it runs. An empty one is a heartbeat.
 type ExternalReport struct {
-	Progress   *assay.Progress `json:"progress,omitempty"`
-	Metrics    []assay.Metric  `json:"metrics,omitempty"`
-	Links      []assay.Link    `json:"links,omitempty"`
-	Experiment string          `json:"experiment_url,omitempty"`
-	Log        *SentLog        `json:"log,omitempty"`
+	Progress   *ReportedProgress `json:"progress,omitempty"`
+	Metrics    []ReportedMetric  `json:"metrics,omitempty"`
+	Links      []assay.Link      `json:"links,omitempty"`
+	Experiment string            `json:"experiment_url,omitempty"`
+	Log        *SentLog          `json:"log,omitempty"`
 }
 
 // SentLog is a piece of output. Offsets count the bytes that the sender has to send: a piece that comes
@@ -50,7 +50,7 @@ type externalReportInput struct {
 
 type externalFinishInput struct {
 	RunInput
-	Body engine.Finish
+	Body ExternalFinish
 }
 
 func (s *server) externalRoutes(a huma.API) {
@@ -77,9 +77,11 @@ func (s *server) externalRoutes(a huma.API) {
 		Description:  "Exit code 0 completes it, anything else fails it. Told twice it stays as it was told first.",
 		MaxBodyBytes: finishBytes},
 		func(ctx context.Context, in *externalFinishInput) (*answer[RunView], error) {
-			return say(s.act(ctx, in.RunInput, func(id assay.RunID) (assay.Run, error) {
-				return s.Engine.FinishExternal(ctx, id, in.Body)
-			}))
+			f, err := in.Body.finish()
+			if err != nil {
+				return nil, err
+			}
+			return say(s.act(ctx, in.RunInput, func(id assay.RunID) (assay.Run, error) { return s.Engine.FinishExternal(ctx, id, f) }))
 		})
 }
 
@@ -99,8 +101,9 @@ func (s *server) report(ctx context.Context, in *externalReportInput) (out Exter
 	if err != nil {
 		return out, err
 	}
-	run, err = s.Engine.Report(ctx, run.ID, engine.Report{Progress: b.Progress, Metrics: b.Metrics, Links: b.Links,
-		Experiment: b.Experiment, LogBytes: got.Log.Bytes, LogLines: got.Log.Lines})
+	told := b.report()
+	told.LogBytes, told.LogLines = got.Log.Bytes, got.Log.Lines
+	run, err = s.Engine.Report(ctx, run.ID, told)
 	if err != nil {
 		return out, err
 	}

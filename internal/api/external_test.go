@@ -294,7 +294,7 @@ func TestWhatAHarnessMayLeaveOut(t *testing.T) {
 	for _, step := range []struct{ path, body string }{
 		{"/reports", ""}, {"/reports", "{}"}, {"/reports", `{"progress":{"done":3,"total":20}}`}, {"/reports", `{"metrics":[{"name":"acc","value":0.5}]}`},
 		{"/finish", `{"exit_code":0,"cases":[{"case":"a","pass":true},{"case":"a","state":"graded","pass":false},{"case":"b","state":"ungradable"},
-			{"case":"c","error":"broke"},{"case":"d","findings":[{"criterion":"ok","value":true}],"usage":{"output":7}}]}`},
+			{"case":"c","pass":null,"error":"broke"},{"case":"d","findings":[{"criterion":"ok","value":true}],"usage":{"output":7}}]}`},
 		{"/reports", `{"progress":{"done":4}}`}, {"/cancel", ""},
 	} {
 		if code, answer := post(t, w, at+step.path, step.body); code != http.StatusOK {
@@ -379,6 +379,8 @@ func TestWhatAHarnessMayNotSay(t *testing.T) {
 		{"/finish", `{"exit_code":0,"cases":[{"case":"a","pass":true,"state":"pending"}]}`, "state"},
 		{"/finish", `{"exit_code":0,"cases":[{"case":"a"}]}`, "says nothing of how it ended"},
 		{"/finish", `{"cases":[]}`, "exit_code"},
+		{"/finish", `{"exit_code":0,"results":[{"error":"x"}]}`, "path"},
+		{"/finish", `{"exit_code":0,"results":[{"path":"` + strings.Repeat("p", 1001) + `"}]}`, "length"},
 		{"/reports", `{"progress":{"total":3}}`, "done"},
 	} {
 		if code, answer := post(t, w, at+step.path, step.body); code != http.StatusUnprocessableEntity && code != http.StatusBadRequest || !strings.Contains(answer, step.says) {

@@ -80,7 +80,7 @@ func TestRowsOfRunsAreSlim(t *testing.T) {
 		Params: map[string]json.RawMessage{"p": []byte(`"` + strings.Repeat("c", 100_000) + `"`)}}
 	var report api.ExternalReport
 	for i := range assay.MaxMetrics {
-		report.Metrics = append(report.Metrics, assay.Metric{Name: fmt.Sprintf("m%d%s", i, strings.Repeat("x", 100)), Value: 1})
+		report.Metrics = append(report.Metrics, api.ReportedMetric{Name: fmt.Sprintf("m%d%s", i, strings.Repeat("x", 100)), Value: 1})
 	}
 	for i := range assay.MaxLinks {
 		report.Links = append(report.Links, assay.Link{URL: fmt.Sprintf("https://x.example/%d", i), Text: strings.Repeat("t", 400)})

@@ -200,8 +200,8 @@ type Harness struct {
 	LogDropped int64       `json:"log_dropped,omitempty"` // bytes left out between head and tail
 	Exit       *Exit       `json:"exit,omitempty"`
 	Results    []ResultSum `json:"results,omitempty" doc:"only when one run is asked for"`
-	LateAt     *time.Time  `json:"late_at,omitempty"` // a report came after the run had ended
-	Late       string      `json:"late,omitempty" doc:"only when one run is asked for"`    // what it said
+	LateAt     *time.Time  `json:"late_at,omitempty"`                                   // a report came after the run had ended
+	Late       string      `json:"late,omitempty" doc:"only when one run is asked for"` // what it said
 }
 
 // Head is what lists have of h.

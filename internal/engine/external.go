@@ -152,6 +152,8 @@ type Finish struct {
 	Signal string       `json:"signal,omitempty" doc:"that ended it, for instance SIGKILL"`
 	Error  string       `json:"error,omitempty" doc:"why it could not be started"`
 	Cases  []assay.Case `json:"cases,omitempty" doc:"its results"`
+	// Results are the files that the cases were read from.
+	Results []assay.ResultSum `json:"results,omitempty"`
 }
 
 // casesBatch bounds one transaction.
@@ -184,7 +186,7 @@ func (e *Engine) FinishExternal(ctx context.Context, id assay.RunID, f Finish) (
 	run, err = e.store.Harnesses().Report(ctx, id, now, func(facts *assay.Harness, ended bool) (bool, error) {
 		switch {
 		case !ended:
-			facts.Exit = f.exit(now)
+			facts.Exit, facts.Results = f.exit(now), f.Results
 		case facts.Exit == nil:
 			facts.LateAt, facts.Late = &now, f.String()
 		}
@@ -273,12 +275,15 @@ func (f Finish) String() string {
 	case f.Signal != "":
 		how = "the harness was ended by " + f.Signal
 	}
-	if len(f.Cases) == 0 {
-		return how
-	}
 	var t assay.CaseTally
 	for _, c := range f.Cases {
 		t.Add(c)
 	}
-	return how + "; " + t.String()
+	if t.Total > 0 {
+		how += "; " + t.String()
+	}
+	if unread := assay.Unread(f.Results, t.Total); unread != "" {
+		how += "; " + unread
+	}
+	return how
 }

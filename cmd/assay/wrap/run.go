@@ -221,7 +221,7 @@ func (r *running) run(s *sender) Done {
 	go func() { defer close(followed); s.follow(telling, r.Say) }()
 	f, status := r.child(stops)
 	ended := time.Now()
-	f.Cases = r.results()
+	f.Cases, f.Results = r.results()
 	if err := r.log.Close(); err != nil {
 		r.Say("the end of the output could not be kept: %s", err)
 	}

@@ -112,11 +112,11 @@ func (s *sender) piece(over bool) (r api.ExternalReport, events int64, bytes int
 }
 
 func add(r *api.ExternalReport, e report.Event) {
-	switch {
-	case e.Progress != nil:
-		r.Progress = e.Progress
-	case e.Metric != nil:
-		r.Metrics = append(r.Metrics, *e.Metric)
+	switch p, m := e.Progress, e.Metric; {
+	case p != nil:
+		r.Progress = &api.ReportedProgress{Done: p.Done, Total: p.Total, Text: p.Text, Guessed: p.Guessed, At: &p.At}
+	case m != nil:
+		r.Metrics = append(r.Metrics, api.ReportedMetric{Name: m.Name, Value: m.Value, At: &m.At})
 	case e.Link != nil:
 		r.Links = append(r.Links, *e.Link)
 	case e.Experiment != "":

@@ -341,6 +341,16 @@ func TestResultFilesAreReadOnce(t *testing.T) {
 	if len(said) != 1 || !strings.Contains(said[0], "pipe.xml is not a regular file") {
 		t.Errorf("said %q", said)
 	}
+	read, broken := int64(0), 0
+	for _, sum := range s.ends[0].Results {
+		read += sum.Cases
+		if sum.Error != "" {
+			broken++
+		}
+	}
+	if read != 2 || broken != 1 {
+		t.Errorf("told of %+v", s.ends[0].Results)
+	}
 }
 
 // A secret shows itself in the forms in which output is searched for it, in a command line and a variable too.

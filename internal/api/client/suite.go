@@ -51,7 +51,7 @@ func (c *Client) SendReport(ctx context.Context, id assay.RunID, r api.ExternalR
 
 // Finish says how a harness that ran elsewhere ended. It may be repeated.
 func (c *Client) Finish(ctx context.Context, id assay.RunID, f engine.Finish) (r api.RunView, err error) {
-	return r, c.do(ctx, call{method: http.MethodPost, path: run(id, "finish"), body: f}, &r)
+	return r, c.do(ctx, call{method: http.MethodPost, path: run(id, "finish"), body: api.FinishOf(f)}, &r)
 }
 
 // Cases pages through what the result files of a run held.
