@@ -14,6 +14,7 @@
 //	                                                       queue ──▶ stays owed, looked at again
 //	                                          ─▶ store away ───────▶ stays owed, for RetryFor
 //
+// Who pauses or changes a schedule between start and Ticked finds the run as its last all the same.
 // A process that dies between start and Ticked leaves the tick owed: whoever looks next gets the same run
 // from the idempotency record. Several ticks that have come due are dealt with as one, the latest, which
 // counts the others as coalesced; the key is that of the first, which is the one that the row names.

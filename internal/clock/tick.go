@@ -2,6 +2,7 @@ package clock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,7 +38,7 @@ func (t *Ticker) deal(ctx context.Context, s assay.Schedule, d *debt) error {
 		return err
 	}
 	if !first {
-		t.log.Info("a tick was recorded by another process, or its schedule changed meanwhile", "project", s.Project, "schedule", s.Name, "tick", d.owed, "run", tick.Run.String())
+		t.log.Info("a tick was recorded by another process, or its schedule was paused or changed meanwhile", "project", s.Project, "schedule", s.Name, "tick", d.owed, "run", tick.Run.String())
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (t *Ticker) begin(ctx context.Context, s assay.Schedule, d *debt, tick *ass
 
 // holderOf is the active run that holds the key of what was to be started; 0 for every other error.
 func holderOf(err error) assay.RunID {
-	held, ok := err.(*assay.Error)
+	held, ok := errors.AsType[*assay.Error](err)
 	if !ok || held.Code != assay.CodeConflict {
 		return 0
 	}
@@ -137,8 +138,8 @@ func refused(err error) bool {
 
 // sentence is an error with what to do, for a person who reads it in the morning.
 func sentence(err error) string {
-	if e, ok := err.(*assay.Error); ok && e.Hint != "" {
-		return e.Error() + "; " + e.Hint
+	if e, ok := errors.AsType[*assay.Error](err); ok && e.Hint != "" {
+		return err.Error() + "; " + e.Hint
 	}
 	return err.Error()
 }

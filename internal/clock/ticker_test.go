@@ -90,6 +90,47 @@ func TestACrashBetweenStartAndRecordStartsNothingTwice(t *testing.T) {
 	}
 }
 
+// between is an engine that lets something happen when a run was just started.
+type between struct {
+	Starter
+	then func()
+}
+
+func (b between) StartSuite(ctx context.Context, p assay.Project, name string, q engine.SuiteRequest, idem *store.Idempotency) (assay.Run, bool, error) {
+	defer b.then()
+	return b.Starter.StartSuite(ctx, p, name, q, idem)
+}
+
+// A run that was started while a person paused or changed its schedule is told of in the schedule's row.
+func TestAChangeBetweenStartAndRecordHidesNoRun(t *testing.T) {
+	for name, then := range map[string]func(*world){
+		"paused": func(w *world) {
+			_, err := w.store.Schedules().Pause(w.t.Context(), w.project.ID, "night", true, nil)
+			w.must(err)
+		},
+		"applied": func(w *world) {
+			d := suite()
+			d.Cron = "0 5 * * *"
+			w.apply("night", d)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.apply("night", suite())
+			w.until("2026-06-02T03:00:00Z")
+			New(Options{Store: w.store, Engine: between{w.engine, func() { then(w) }}, Now: w.Now}).look(t.Context())
+			before := w.get("night")
+			w.last("night", assay.Tick{At: at(t, "2026-06-02T03:00:00Z"), Outcome: assay.TickStarted, Run: w.only().ID})
+			if name == "paused" && (!before.Paused || before.NextAt != nil) {
+				t.Errorf("%+v", before)
+			}
+			if name == "applied" {
+				w.owes("night", "2026-06-02T05:00:00Z")
+			}
+		})
+	}
+}
+
 func TestTickersAtOnceStartOneRunEach(t *testing.T) {
 	w := newWorld(t)
 	d := suite()

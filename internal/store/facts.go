@@ -97,6 +97,12 @@ func EncodeTick(t assay.Tick) (string, error) {
 	return Encode(t, "the tick of a schedule")
 }
 
+// StartedBeside says that a tick which is not owed any more started a run of which its schedule's row, with
+// its last tick, says nothing yet.
+func StartedBeside(last *assay.Tick, t assay.Tick) bool {
+	return t.Outcome == assay.TickStarted && (last == nil || last.At.Before(stored(t.At)) && last.Run != t.Run)
+}
+
 // stored is a time as a column would hold it.
 func stored(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
 

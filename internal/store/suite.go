@@ -92,6 +92,7 @@ type Schedules interface {
 	// Due lists those of every project that are not paused and whose next tick has come, oldest first.
 	Due(ctx context.Context, now time.Time) ([]assay.Schedule, error)
 	// Ticked stores how a tick ended and the next one, if the tick owed is still owed; false: another was
-	// first, or the schedule changed.
+	// first, or the schedule was paused or changed meanwhile. A run that was started is its last then all the
+	// same, unless a later tick or this run is stored already.
 	Ticked(ctx context.Context, id int64, owed time.Time, last assay.Tick, next *time.Time) (bool, error)
 }

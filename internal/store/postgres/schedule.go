@@ -126,7 +126,14 @@ func (s schedules) Ticked(ctx context.Context, id int64, owed time.Time, last as
 	}
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
 		n, err := t.exec(ctx, "UPDATE schedules SET last = $3, next_at = $4 WHERE id = $1 AND next_at = $2", id, owed, text, next)
-		done = n > 0
+		if done = n > 0; done || err != nil {
+			return err
+		}
+		var before *assay.Tick
+		found, err := t.first(ctx, "SELECT last FROM schedules WHERE id = $1 FOR UPDATE", []any{id}, asTick{&before})
+		if err == nil && found && store.StartedBeside(before, last) {
+			_, err = t.exec(ctx, "UPDATE schedules SET last = $2 WHERE id = $1", id, text)
+		}
 		return err
 	})
 	return done, err

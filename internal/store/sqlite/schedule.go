@@ -125,7 +125,20 @@ func (s schedules) Ticked(ctx context.Context, id int64, owed time.Time, last as
 	}
 	err = s.s.write.do(ctx, forAsk, func(t tx) error {
 		n, err := t.exec("UPDATE schedules SET last = ?, next_at = ? WHERE id = ? AND next_at = ?", text, next, id, owed)
-		done = n > 0
+		if done = n > 0; done || err != nil {
+			return err
+		}
+		var before *assay.Tick
+		found, err := t.first(ctx, func(r row) error {
+			if r[0] == nil {
+				return nil
+			}
+			before = new(assay.Tick)
+			return store.Decode(r.json(0), before, "the last tick of a schedule")
+		}, "SELECT last FROM schedules WHERE id = ?", id)
+		if err == nil && found && store.StartedBeside(before, last) {
+			_, err = t.exec("UPDATE schedules SET last = ? WHERE id = ?", text, id)
+		}
 		return err
 	})
 	return done, err

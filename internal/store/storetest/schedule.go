@@ -187,6 +187,18 @@ func testTickedLate(w *world) {
 	w.ok(err)
 	equal(w, "a tick of a paused one", w.ticked(s, at(130), assay.Tick{}, ptr(at(200))), false)
 	equal(w, "next of a paused one", w.schedule("s").NextAt, (*time.Time)(nil))
+	equal(w, "last, when nothing was started", w.schedule("s").Last, (*assay.Tick)(nil))
+
+	started := func(sec int, run assay.RunID) *assay.Tick {
+		return &assay.Tick{At: at(sec), DoneAt: at(sec + 1), Outcome: assay.TickStarted, Run: run}
+	}
+	equal(w, "a tick of a paused one that started a run", w.ticked(s, at(130), *started(130, 7), ptr(at(200))), false)
+	equal(w, "last", w.schedule("s").Last, started(130, 7))
+	equal(w, "next of a paused one", w.schedule("s").NextAt, (*time.Time)(nil))
+	for _, known := range []*assay.Tick{started(150, 7), started(120, 6), {At: at(150), Outcome: assay.TickFailed}} {
+		equal(w, "a tick that tells nothing more", w.ticked(s, at(130), *known, nil), false)
+		equal(w, "last", w.schedule("s").Last, started(130, 7))
+	}
 	w.ok(w.Schedules().Delete(w.ctx, w.project.ID, "s"))
 	w.applySchedule(schedule("s"), at(2))
 	equal(w, "a tick of one that was deleted and applied again", w.ticked(s, at(100), assay.Tick{}, nil), false)
