@@ -33,7 +33,7 @@ func (c *runsCasesCmd) Run(a *app) error {
 		return err
 	}
 	q := c.query()
-	if c.Failed {
+	if q.Full = c.Full || a.JSON; c.Failed {
 		q.Pass = new(false)
 	}
 	t := newTable(a.out, "CASE", "REPEAT", "STATE", "PASS", "CHECKS", "SECONDS", "WHY")

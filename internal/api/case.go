@@ -15,6 +15,7 @@ type CaseQuery struct {
 	State assay.ItemState
 	Class assay.Class
 	Pass  *bool
+	Full  bool // whole cases, not only what a list shows
 }
 
 type caseListInput struct {
@@ -23,6 +24,7 @@ type caseListInput struct {
 	State string `query:"state" enum:"graded,errored,ungradable" doc:"absent: every state"`
 	Class string `query:"class" enum:"case_error,case_skipped,case_unscored" doc:"why it has no verdict; absent: every case"`
 	Pass  string `query:"pass" enum:"true,false" doc:"what the harness said of the whole; absent: every case"`
+	Full  bool   `query:"full" doc:"whole cases: input, output, expected, extra, every finding with its whole reason"`
 }
 
 // MetricPoints are reported values of one metric.
@@ -40,13 +42,14 @@ type metricInput struct {
 func (s *server) caseRoutes(a huma.API) {
 	tags := []string{"runs"}
 	route(s, a, huma.Operation{OperationID: "list-cases", Method: http.MethodGet, Path: "/runs/{run}/cases", Tags: tags,
-		Summary: "List what the result files of a suite or external run held"},
+		Summary:     "List what the result files of a suite or external run held",
+		Description: "Of each case what a table shows: no input, output, expected text or extra, the first 20 findings with short values, and the beginning of errors and reasons. A page ends before its limit where the cases say much: follow next."},
 		func(ctx context.Context, in *caseListInput) (*answer[Page[assay.Case]], error) {
 			run, err := s.run(ctx, in.RunInput)
 			if err != nil {
 				return nil, err
 			}
-			q := store.CaseQuery{State: assay.ItemState(in.State), Class: assay.Class(in.Class)}
+			q := store.CaseQuery{State: assay.ItemState(in.State), Class: assay.Class(in.Class), Heads: !in.Full}
 			if in.Pass != "" {
 				pass := in.Pass == "true"
 				q.Pass = &pass

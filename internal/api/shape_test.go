@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
 	"assay/internal/api"
 	"assay/internal/assay"
 	"assay/internal/engine"
+	"assay/internal/store"
 )
 
 // jsonOf reads a JSON answer as whoever has no Go client does.
@@ -121,5 +123,56 @@ func TestRowsOfRunsAreSlim(t *testing.T) {
 	overview, size := jsonOf(t, w, "/overview")
 	if n := len(at(t, overview, "active").([]any)); n != 4 || size > 20_000 {
 		t.Errorf("overview: %d runs in %d bytes", n, size)
+	}
+}
+
+// A page of cases is bounded in bytes, whatever its limit; a list holds what a table shows, and one case is whole.
+func TestPagesOfCasesAreBounded(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	id := external(t, w)
+	long := strings.Repeat("0123456789abcdef", 128<<10/16)
+	cases := make([]assay.Case, 100)
+	for i := range cases {
+		cases[i] = assay.Case{Key: fmt.Sprint("k", i), State: assay.ItemGraded, Pass: ptr(i%2 == 0), Input: long, Output: long, Expected: long, Model: "m",
+			Findings: []assay.Finding{{Criterion: "ok", Value: []byte("false"), Applies: true, Reason: long[:16<<10]}}}
+	}
+	if _, err := w.tcp.Finish(ctx, id, engine.Finish{Cases: cases}); err != nil {
+		t.Fatal(err)
+	}
+	path := "/runs/" + id.String() + "/cases?limit=1000"
+	list, size := jsonOf(t, w, path)
+	first := at(t, list, "items").([]any)[0]
+	if size > 100*2000 || at(t, first, "input") != nil || at(t, first, "case") != "k0" || at(t, first, "model") != "m" || len(at(t, first, "findings").([]any)) != 1 {
+		t.Errorf("heads in %d bytes, the first %v", size, first)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, size = jsonOf(t, w, path+"&full=true")
+	runtime.ReadMemStats(&after)
+	if size > 5<<20 || after.TotalAlloc-before.TotalAlloc > 100<<20 {
+		t.Errorf("whole cases in %d bytes, with %d MiB of memory", size, (after.TotalAlloc-before.TotalAlloc)>>20)
+	}
+	for _, full := range []bool{false, true} {
+		n := 0
+		for p := (store.Page{Limit: 1000}); ; {
+			page, err := w.tcp.Cases(ctx, id, api.CaseQuery{Full: full}, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range page.Items {
+				if n++; c.Seq != int64(n) || (c.Output == long) != full || (len(c.Findings[0].Reason) == 16<<10) != full {
+					t.Fatalf("full %t: case %d is %d, with %d bytes of output", full, n, c.Seq, len(c.Output))
+				}
+			}
+			if p.Cursor = page.Next; page.Next == "" {
+				break
+			}
+		}
+		if n != len(cases) {
+			t.Errorf("full %t: %d cases", full, n)
+		}
+	}
+	if c, err := w.tcp.Case(ctx, id, 7); err != nil || c.Input != long || len(c.Findings[0].Reason) != 16<<10 {
+		t.Errorf("one case: %d bytes of input, %v", len(c.Input), err)
 	}
 }

@@ -140,21 +140,22 @@ func compress(raw []byte) []byte {
 	return enc.EncodeAll(raw, nil)
 }
 
-// Case is the case of a row. Pass and Findings of a graded one are those of its verdict: the caller adds them.
-func (r *CaseRow) Case(run assay.RunID) (c assay.Case, err error) {
+// Case is the case of a row, and how many bytes its detail has. Pass and Findings of a graded one are those of
+// its verdict: the caller adds them.
+func (r *CaseRow) Case(run assay.RunID) (c assay.Case, size int, err error) {
 	raw := r.Detail
 	if len(raw) > 0 && raw[0] != '{' { // zstd begins otherwise
 		if raw, err = DecompressBody(raw); err != nil {
-			return c, err
+			return c, 0, err
 		}
 	}
 	var d detail
 	if err := Decode(raw, &d, fmt.Sprintf("case %d of run %s", r.Seq, run)); err != nil {
-		return c, err
+		return c, 0, err
 	}
 	c = d.Case
 	c.Run, c.Seq, c.Key, c.Repeat, c.State, c.Class, c.Error, c.Model, c.Pass = run, r.Seq, r.Key, r.Repeat, r.State, r.Class, r.Error, r.Model, d.Pass
-	return c, nil
+	return c, len(raw) + len(r.Key) + len(r.Error), nil
 }
 
 // TakenName says what the run knows of the name of a row.

@@ -62,6 +62,9 @@ func (c *Client) Cases(ctx context.Context, id assay.RunID, q api.CaseQuery, p s
 	if q.Pass != nil {
 		v.Set("pass", strconv.FormatBool(*q.Pass))
 	}
+	if q.Full {
+		v.Set("full", "true")
+	}
 	return out, c.do(ctx, call{method: http.MethodGet, path: run(id, "cases"), query: v}, &out)
 }
 

@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -160,7 +163,6 @@ func (h harnesses) Cases(ctx context.Context, run assay.RunID, q store.CaseQuery
 		return nil, "", err
 	}
 	w := where("i.run_id = ?", run)
-	w.and("i.seq > ?", after)
 	if q.State != "" {
 		w.and("i.state = ?", q.State)
 	}
@@ -170,39 +172,64 @@ func (h harnesses) Cases(ctx context.Context, run assay.RunID, q store.CaseQuery
 	if q.Pass != nil {
 		w.and("i.pass = ?", *q.Pass)
 	}
-	limit := p.Rows()
+	var page *store.CasePage
 	err = h.snapshot(ctx, func(c conn) error {
-		rows, err := collect(ctx, c, caseInto, "SELECT i.seq, e.case_key, i.repeat::bigint, i.state, i.class, i.error, e.model, e.detail FROM items i JOIN "+
-			casesOf+w.sql.String()+" ORDER BY i.seq LIMIT "+w.next(), w.values(limit+1)...)
-		if err != nil {
+		page = store.NewCasePage(run, q, p, after)
+		if err := readCases(ctx, c, page, w); err != nil {
 			return err
 		}
-		rows, next = store.CutPage(rows, limit, func(r store.CaseRow) any { return r.Seq })
-		list = make([]assay.Case, 0, len(rows))
-		for i := range rows {
-			one, err := rows[i].Case(run)
-			if err != nil {
+		sizes := map[int64]int{}
+		if seqs := page.Graded(); len(seqs) > 0 && !q.Heads {
+			var seq, size int64
+			if err := c.each(ctx, func() error { sizes[seq] = int(size); return nil }, findingBytes, []any{run, seqs}, &seq, &size); err != nil {
 				return err
 			}
-			list = append(list, one)
 		}
-		return addVerdicts(ctx, c, run, list)
+		next = page.Cut(sizes)
+		columns, most := answerColumns, math.MaxInt32
+		if q.Heads {
+			columns, most = findingHeads, store.HeadFindings
+		}
+		return addVerdicts(ctx, c, run, page, columns, most)
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	return list, next, nil
+	return page.Cases, next, nil
 }
 
-// addVerdicts gives graded cases what their verdicts say.
-func addVerdicts(ctx context.Context, c conn, run assay.RunID, list []assay.Case) error {
-	graded := map[int64]*assay.Case{}
-	var seqs []int64
-	for i := range list {
-		if list[i].State == assay.ItemGraded {
-			graded[list[i].Seq] = &list[i]
-			seqs = append(seqs, list[i].Seq)
+// readCases fills a page, a few rows at a time.
+func readCases(ctx context.Context, c conn, page *store.CasePage, w *clause) error {
+	for after, step := page.Step(); step > 0; after, step = page.Step() {
+		rows := 0
+		var r store.CaseRow
+		if err := c.each(ctx, func() error {
+			rows++
+			err := page.Add(r)
+			r.Detail = nil
+			return err
+		}, "SELECT i.seq, e.case_key, i.repeat::bigint, i.state, i.class, i.error, e.model, e.detail FROM items i JOIN "+
+			casesOf+w.sql.String()+" AND i.seq > "+w.next()+" ORDER BY i.seq LIMIT "+strconv.Itoa(step), w.values(after), caseInto(&r)...); err != nil {
+			return err
 		}
+		page.Read(rows, step)
+	}
+	return nil
+}
+
+// findingBytes is how much the findings of some cases say.
+const findingBytes = `SELECT v.seq, sum(octet_length(v.criterion) + octet_length(v.reason) + coalesce(octet_length(v.value), 0) + coalesce(octet_length(v.evidence), 0))::bigint
+	FROM verdicts v WHERE v.run_id = $1 AND v.seq = ANY($2) AND v.unit = '' GROUP BY v.seq`
+
+// findingHeads are answerColumns as lists show them.
+var findingHeads = fmt.Sprintf(`v.unit, substr(v.criterion, 1, %[1]d), v.unit_no::bigint, v.unit_pass, CASE WHEN octet_length(v.value) <= %[2]d THEN v.value END,
+	v.applies, v.abstained, substr(v.reason, 1, %[1]d), NULL::text`, store.HeadText, store.HeadValue)
+
+// addVerdicts gives graded cases what their verdicts say, at most so many findings each.
+func addVerdicts(ctx context.Context, c conn, run assay.RunID, page *store.CasePage, columns string, most int) error {
+	seqs, graded := page.Graded(), map[int64]*assay.Case{}
+	for i := range page.Cases {
+		graded[page.Cases[i].Seq] = &page.Cases[i]
 	}
 	if len(seqs) == 0 {
 		return nil
@@ -215,6 +242,6 @@ func addVerdicts(ctx context.Context, c conn, run assay.RunID, list []assay.Case
 		err := r.addTo(&answer)
 		one.Findings = answer.Findings
 		return err
-	}, "SELECT "+answerColumns+", v.seq FROM verdicts v WHERE v.run_id = $1 AND v.seq = ANY($2) AND v.unit = '' ORDER BY v.seq, v.unit_no, v.no",
-		[]any{run, seqs}, append(r.answerInto(), &r.Seq)...)
+	}, "SELECT "+columns+", v.seq FROM verdicts v WHERE v.run_id = $1 AND v.seq = ANY($2) AND v.unit = '' AND v.no < $3 ORDER BY v.seq, v.unit_no, v.no",
+		[]any{run, seqs, most}, append(r.answerInto(), &r.Seq)...)
 }

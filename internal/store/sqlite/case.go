@@ -2,6 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	"assay/internal/assay"
@@ -157,33 +160,54 @@ func (h harnesses) Cases(ctx context.Context, run assay.RunID, q store.CaseQuery
 	if q.Pass != nil {
 		where.and("i.pass = ?", *q.Pass)
 	}
-	limit := p.Rows()
+	var page *store.CasePage
 	err = h.s.read.view(ctx, func(c *conn) error {
-		if err := c.query(ctx, func(r row) error {
-			one := store.CaseRow{Seq: r.int(0), Key: r.text(1), Repeat: int(r.int(2)), State: assay.ItemState(r.text(3)), Class: assay.Class(r.text(4)),
-				Error: r.text(5), Model: r.text(6), Detail: r.blob(7)}
-			read, err := one.Case(run)
-			list = append(list, read)
-			return err
-		}, "SELECT i.seq, e.case_key, i.repeat, i.state, i.class, i.error, e.model, e.detail FROM items i CROSS JOIN "+casesOf+" WHERE "+
-			where.sql.String()+" ORDER BY i.seq LIMIT ?", append(where.args, limit+1)...); err != nil {
-			return err
+		page = store.NewCasePage(run, q, p, after)
+		for after, step := page.Step(); step > 0; after, step = page.Step() {
+			where.args[1] = after
+			rows := 0
+			if err := c.query(ctx, func(r row) error {
+				rows++
+				return page.Add(store.CaseRow{Seq: r.int(0), Key: r.text(1), Repeat: int(r.int(2)), State: assay.ItemState(r.text(3)), Class: assay.Class(r.text(4)),
+					Error: r.text(5), Model: r.text(6), Detail: r.blob(7)})
+			}, "SELECT i.seq, e.case_key, i.repeat, i.state, i.class, i.error, e.model, e.detail FROM items i CROSS JOIN "+casesOf+" WHERE "+
+				where.sql.String()+" ORDER BY i.seq LIMIT "+strconv.Itoa(step), where.args...); err != nil {
+				return err
+			}
+			page.Read(rows, step)
 		}
-		list, next = store.CutPage(list, limit, func(c assay.Case) any { return c.Seq })
-		return addVerdicts(ctx, c, run, list)
+		sizes := map[int64]int{}
+		if seqs := page.Graded(); len(seqs) > 0 && !q.Heads {
+			if err := c.query(ctx, func(r row) error { sizes[r.int(0)] = int(r.int(1)); return nil }, findingBytes, toJSON(seqs), run); err != nil {
+				return err
+			}
+		}
+		next = page.Cut(sizes)
+		columns, most := answerColumns, math.MaxInt32
+		if q.Heads {
+			columns, most = findingHeads, store.HeadFindings
+		}
+		return addVerdicts(ctx, c, run, page, columns, most)
 	})
-	return list, next, err
+	if err != nil {
+		return nil, "", err
+	}
+	return page.Cases, next, nil
 }
 
-// addVerdicts gives graded cases what their verdicts say.
-func addVerdicts(ctx context.Context, c *conn, run assay.RunID, list []assay.Case) error {
-	graded := map[int64]*assay.Case{}
-	var seqs []int64
-	for i := range list {
-		if list[i].State == assay.ItemGraded {
-			graded[list[i].Seq] = &list[i]
-			seqs = append(seqs, list[i].Seq)
-		}
+// findingBytes is how much the findings of some cases say.
+const findingBytes = `SELECT w.value, sum(octet_length(v.criterion) + octet_length(v.reason) + coalesce(octet_length(v.value), 0) + coalesce(octet_length(v.evidence), 0))
+	FROM json_each(?) w CROSS JOIN verdicts v ON v.run_id = ? AND v.seq = w.value AND v.unit = '' GROUP BY w.value`
+
+// findingHeads are answerColumns as lists show them.
+var findingHeads = fmt.Sprintf(`v.unit, substr(v.criterion, 1, %[1]d), v.unit_no, v.unit_pass, CASE WHEN octet_length(v.value) <= %[2]d THEN v.value END,
+	v.applies, v.abstained, substr(v.reason, 1, %[1]d), NULL`, store.HeadText, store.HeadValue)
+
+// addVerdicts gives graded cases what their verdicts say, at most so many findings each.
+func addVerdicts(ctx context.Context, c *conn, run assay.RunID, page *store.CasePage, columns string, most int) error {
+	seqs, graded := page.Graded(), map[int64]*assay.Case{}
+	for i := range page.Cases {
+		graded[page.Cases[i].Seq] = &page.Cases[i]
 	}
 	if len(seqs) == 0 {
 		return nil
@@ -194,6 +218,6 @@ func addVerdicts(ctx context.Context, c *conn, run assay.RunID, list []assay.Cas
 		err := addFinding(&answer, r, int64(run), one.Seq)
 		one.Pass, one.Findings = r.boolPtr(3), answer.Findings
 		return err
-	}, "SELECT "+answerColumns+`, v.seq FROM json_each(?) w CROSS JOIN verdicts v ON v.run_id = ? AND v.seq = w.value AND v.unit = ''
-		ORDER BY w.key, v.unit_no, v.no`, toJSON(seqs), run)
+	}, "SELECT "+columns+`, v.seq FROM json_each(?) w CROSS JOIN verdicts v ON v.run_id = ? AND v.seq = w.value AND v.unit = '' AND v.no < ?
+		ORDER BY w.key, v.unit_no, v.no`, toJSON(seqs), run, most)
 }

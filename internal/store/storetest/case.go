@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,8 @@ func testCases(t *testing.T, open opener) {
 		{"a case is an item with a verdict", testCaseItems},
 		{"an error is no verdict", testCaseErrors},
 		{"select and page", testCasePages},
+		{"a page holds so many bytes", testCaseBytes},
+		{"a head holds what a list shows", testCaseHeads},
 		{"cases that are sent twice", testCasesTwice},
 		{"two results of one name are two repeats", testCaseRepeats},
 		{"a criterion that is answered twice", testCaseCriteria},
@@ -57,10 +60,24 @@ func (w *world) putCases(f store.Fence, cases ...assay.Case) {
 
 func (w *world) cases(run assay.RunID) []assay.Case {
 	w.Helper()
-	list, next, err := w.Harnesses().Cases(w.ctx, run, store.CaseQuery{}, store.Page{Limit: 10_000})
-	w.ok(err)
-	equal(w, "next page", next, "")
-	return list
+	return w.casesBy(run, store.CaseQuery{}, 10_000, func([]assay.Case) {})
+}
+
+// casesBy pages through cases and calls f with each page.
+func (w *world) casesBy(run assay.RunID, q store.CaseQuery, limit int, f func(page []assay.Case)) (all []assay.Case) {
+	w.Helper()
+	for p := (store.Page{Limit: limit}); ; {
+		list, next, err := w.Harnesses().Cases(w.ctx, run, q, p)
+		w.ok(err)
+		if len(list) > limit || next != "" && len(list) == 0 {
+			w.Fatalf("a page of at most %d has %d cases, and the next is %q", limit, len(list), next)
+		}
+		f(list)
+		all = append(all, list...)
+		if p.Cursor = next; next == "" {
+			return all
+		}
+	}
 }
 
 func testPutCases(w *world) {
@@ -189,6 +206,81 @@ func testCasePages(w *world) {
 	}
 	_, _, err := w.Harnesses().Cases(w.ctx, f.Run, store.CaseQuery{}, store.Page{Cursor: "no cursor"})
 	w.code(err, assay.CodeInvalid)
+}
+
+// A page of cases that say all they may stays small, whatever its limit, and none is left out.
+func testCaseBytes(w *world) {
+	f := w.suiteRun("s")
+	long := func(n int) string { return strings.Repeat("0123456789abcdef", n/16) }
+	var all []assay.Case
+	for seq := int64(1); seq <= 40; seq++ {
+		c := gradedCase(seq, fmt.Sprint("k", seq), true)
+		switch seq % 4 {
+		case 0: // compressed it is nothing
+			c.Input, c.Output, c.Expected = long(128<<10), long(128<<10), long(128<<10)
+		case 1: // all of it is in its verdict
+			c.Findings = nil
+			for i := range 100 {
+				c.Findings = append(c.Findings, assay.Finding{Criterion: fmt.Sprint("c", i), Value: json.RawMessage("true"), Applies: true, Reason: long(16 << 10)})
+			}
+		case 2:
+			c = assay.Case{Seq: seq, Key: c.Key, State: assay.ItemErrored, Class: assay.ClassCaseError, Error: long(16 << 10), Findings: []assay.Finding{{Criterion: "c", Reason: long(16 << 10)}}}
+		}
+		c.Run = f.Run
+		all = append(all, c)
+	}
+	all[21].Output = long(5 << 20) // larger than a page
+	w.putCases(f, all...)
+	for _, limit := range []int{3, 10_000} {
+		pages := 0
+		got := w.casesBy(f.Run, store.CaseQuery{}, limit, func(page []assay.Case) {
+			pages++
+			if raw, err := json.Marshal(page); err != nil || len(raw) > store.CaseBytes*9/8 && len(page) > 1 {
+				w.Errorf("%d cases in %d bytes, %v", len(page), len(raw), err)
+			}
+		})
+		equal(w, "cases", got, all)
+		if pages < 6 {
+			w.Errorf("%d pages", pages)
+		}
+	}
+	heads := w.casesBy(f.Run, store.CaseQuery{Heads: true}, 10_000, func(page []assay.Case) {
+		if raw, err := json.Marshal(page); err != nil || len(raw) > len(page)*10_000 {
+			w.Errorf("%d heads in %d bytes, %v", len(page), len(raw), err)
+		}
+	})
+	equal(w, "heads", len(heads), len(all))
+	w.healthy()
+}
+
+func testCaseHeads(w *world) {
+	f := w.suiteRun("s")
+	full := fullCase(1)
+	full.Error = strings.Repeat("é", 1000)
+	full.Findings[0].Reason, full.Findings[1].Value = strings.Repeat("é", 1000), json.RawMessage(`"`+strings.Repeat("v", 200)+`"`)
+	for i := range 40 {
+		full.Findings = append(full.Findings, assay.Finding{Criterion: fmt.Sprint("more ", i), Value: json.RawMessage("1"), Applies: true})
+	}
+	broken := full
+	broken.Seq, broken.Key, broken.State = 2, "broken", assay.ItemErrored
+	plain := assay.Case{Seq: 3, Key: "plain", State: assay.ItemGraded, Pass: ptr(true), Findings: []assay.Finding{}}
+	w.putCases(f, full, broken, plain)
+	list, next, err := w.Harnesses().Cases(w.ctx, f.Run, store.CaseQuery{Heads: true}, store.Page{})
+	w.ok(err)
+	var want []assay.Case
+	for _, c := range []assay.Case{full, broken, plain} {
+		c.Run = f.Run
+		c.Findings = slices.Clone(c.Findings)
+		c = store.HeadOfCase(c)
+		want = append(want, c)
+	}
+	equal(w, "heads", list, want)
+	equal(w, "next", next, "")
+	if h := list[0]; len(h.Findings) != store.HeadFindings || h.Findings[0].Reason != strings.Repeat("é", store.HeadText) || h.Findings[1].Value != nil ||
+		h.Findings[1].Evidence != nil || h.Input != "" || h.Extra != nil || *h.Pass || h.Model != "model-1" || *h.Seconds != 1.25 {
+		w.Errorf("%+v", h)
+	}
+	equal(w, "whole", w.cases(f.Run)[0].Findings, full.Findings)
 }
 
 func testCasesTwice(w *world) {
