@@ -38,7 +38,7 @@ func applyDefinitions(a *app, names []string, apply func(d *door, name string, f
 	}
 	for i, name := range names {
 		if err := apply(d, name, files[i]); err != nil {
-			return nil, inFile(err, name)
+			return nil, assay.About(name, err)
 		}
 	}
 	return d, nil

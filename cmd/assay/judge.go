@@ -46,7 +46,7 @@ func (c *judgeApplyCmd) Run(a *app) error {
 	for i, name := range c.Files {
 		v, err := d.ApplyJudgeIn(a.ctx, a.Project, sources[i])
 		if err != nil {
-			return inFile(err, name)
+			return assay.About(name, err)
 		}
 		if err := a.printApplied(v); err != nil {
 			return err
@@ -204,16 +204,6 @@ func (a *app) printBuiltin(name, source string) error {
 		return a.printJSON(map[string]string{"name": name, "source": source})
 	}
 	_, err := io.WriteString(a.out, source)
-	return err
-}
-
-// inFile says which file an error of a definition is about.
-func inFile(err error, name string) error {
-	if e, ok := err.(*assay.Error); ok {
-		named := *e
-		named.Message = name + ": " + e.Message
-		return &named
-	}
 	return err
 }
 

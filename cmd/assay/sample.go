@@ -117,7 +117,7 @@ func (a *app) applyFiles(d *door, judges []string) ([]string, error) {
 		}
 		view, err := d.ApplyJudgeIn(a.ctx, a.Project, source)
 		if err != nil {
-			return nil, inFile(err, j)
+			return nil, assay.About(j, err)
 		}
 		if view.Changed != nil && *view.Changed {
 			a.say("applied %s: judge %s is now version %s", j, view.Name, shortHash(view.Version))

@@ -106,7 +106,7 @@ func (c *judgeTryCmd) dry(a *app) error {
 	t, err := d.TryJudge(a.ctx, a.Project, q, "")
 	if err != nil {
 		if q.Source != "" && assay.CodeOf(err) != assay.CodeNotFound { // a session may be what is not there
-			return inFile(err, c.Judge)
+			return assay.About(c.Judge, err)
 		}
 		return err
 	}

@@ -201,10 +201,5 @@ func (s *server) checkSchedule(ctx context.Context, p assay.Project, sched assay
 }
 
 func inSchedule(sched assay.Schedule, err error) error {
-	if e, ok := err.(*assay.Error); ok {
-		named := *e
-		named.Message = "schedule " + sched.Name + ": " + e.Message
-		return &named
-	}
-	return err
+	return assay.About("schedule "+sched.Name, err)
 }

@@ -69,6 +69,19 @@ func (e *Error) With(key, value string) *Error {
 	return e
 }
 
+// About says before an error what it is about, and keeps its code, hint and details, however it was wrapped.
+// nil stays nil.
+func About(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return &Error{Code: e.Code, Message: what + ": " + err.Error(), Hint: e.Hint, Details: maps.Clone(e.Details), Cause: err}
+}
+
 // mostTogether bounds how many mistakes one error tells of.
 const mostTogether = 20
 

@@ -2,6 +2,7 @@ package assay
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,5 +41,27 @@ func TestTogether(t *testing.T) {
 	}
 	if err := Together(many); !errors.As(err, &e) || strings.Count(e.Details["also"], "\n") != 19 || !strings.HasSuffix(e.Details["also"], "\nand 30 more") {
 		t.Errorf("many: %+v", err)
+	}
+}
+
+func TestAbout(t *testing.T) {
+	if About("x", nil) != nil {
+		t.Error("no error is about something")
+	}
+	inner := Errorf(CodeConflict, "r7 holds it").WithHint("wait").With("run", "r7")
+	for _, err := range []error{inner, fmt.Errorf("start: %w", inner)} {
+		var e *Error
+		got := About("schedule night", err)
+		if !errors.As(got, &e) || e.Code != CodeConflict || e.Hint != "wait" || e.Details["run"] != "r7" || got.Error() != "schedule night: "+err.Error() || !errors.Is(got, inner) {
+			t.Errorf("%+v", got)
+		}
+		e.With("run", "r8")
+	}
+	if inner.Details["run"] != "r7" {
+		t.Error("what it is about changed the error")
+	}
+	other := errors.New("other")
+	if got := About("x", other); got.Error() != "x: other" || !errors.Is(got, other) {
+		t.Errorf("%v", got)
 	}
 }

@@ -101,6 +101,32 @@ func (b between) StartSuite(ctx context.Context, p assay.Project, name string, q
 	return b.Starter.StartSuite(ctx, p, name, q, idem)
 }
 
+// wrapping is an engine whose errors come with the words of somebody on the way.
+type wrapping struct{ Starter }
+
+func (s wrapping) StartSuite(ctx context.Context, p assay.Project, name string, q engine.SuiteRequest, idem *store.Idempotency) (assay.Run, bool, error) {
+	run, replayed, err := s.Starter.StartSuite(ctx, p, name, q, idem)
+	if err != nil {
+		err = fmt.Errorf("on the way: %w", err)
+	}
+	return run, replayed, err
+}
+
+// Who holds the key is known however the refusal was wrapped, and what to do is told.
+func TestAWrappedRefusalIsKnown(t *testing.T) {
+	w := newWorld(t)
+	w.apply("night", suite())
+	holder, _, err := w.engine.StartSuite(t.Context(), w.project, "nightly", engine.SuiteRequest{}, nil)
+	w.must(err)
+	w.until("2026-06-02T03:00:00Z")
+	New(Options{Store: w.store, Engine: wrapping{w.engine}, Now: w.Now}).look(t.Context())
+	says := w.get("night").Last
+	w.last("night", assay.Tick{At: at(t, "2026-06-02T03:00:00Z"), Outcome: assay.TickSkipped, Run: holder.ID})
+	if says == nil || !strings.HasPrefix(says.Sentence, "on the way: ") || !strings.Contains(says.Sentence, "assay cancel "+holder.ID.String()) {
+		t.Errorf("%+v", says)
+	}
+}
+
 // A run that was started while a person paused or changed its schedule is told of in the schedule's row.
 func TestAChangeBetweenStartAndRecordHidesNoRun(t *testing.T) {
 	for name, then := range map[string]func(*world){

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -100,7 +101,7 @@ func (e *Engine) accept(ctx context.Context, n store.NewRun, idem *store.Idempot
 
 // explainConflict says how to get the key free: a paused run holds it until somebody acts.
 func explainConflict(err error) error {
-	held, ok := err.(*assay.Error)
+	held, ok := errors.AsType[*assay.Error](err)
 	if !ok || held.Code != assay.CodeConflict || held.Details["run"] == "" {
 		return err
 	}
@@ -115,7 +116,7 @@ func explainConflict(err error) error {
 }
 
 func holderOf(err error) assay.RunID {
-	held, ok := err.(*assay.Error)
+	held, ok := errors.AsType[*assay.Error](err)
 	if !ok || held.Code != assay.CodeConflict {
 		return 0
 	}

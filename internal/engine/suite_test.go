@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -167,6 +168,32 @@ func TestAStartThatCannotBeStoredIsRefused(t *testing.T) {
 	runs, _, err := w.store.Runs().List(t.Context(), store.RunQuery{Project: w.project.ID}, store.Page{})
 	if err != nil || len(runs) != 0 || woken {
 		t.Errorf("%v %v, woken %v", runs, err, woken)
+	}
+}
+
+// wrapped is a store whose conflicts come with the words of somebody on the way.
+type wrapped struct{ store.Store }
+
+func (w wrapped) Runs() store.Runs { return wrappedRuns{w.Store.Runs()} }
+
+type wrappedRuns struct{ store.Runs }
+
+func (r wrappedRuns) Create(ctx context.Context, n store.NewRun) (assay.Run, bool, error) {
+	run, replayed, err := r.Runs.Create(ctx, n)
+	if err != nil {
+		err = fmt.Errorf("on the way: %w", err)
+	}
+	return run, replayed, err
+}
+
+// A conflict says what to do about the run that holds the key, however it was wrapped.
+func TestAWrappedConflictSaysWhatToDo(t *testing.T) {
+	w := newWorld(t)
+	holder := w.start(t, engine.SuiteRequest{})
+	_, _, err := engine.New(wrapped{w.store}, nil, echo{}, func() {}, now).StartSuite(t.Context(), w.project, "nightly", engine.SuiteRequest{}, nil)
+	var e *assay.Error
+	if !errors.As(err, &e) || e.Code != assay.CodeConflict || !strings.Contains(e.Hint, "assay logs "+holder.ID.String()+" -f") {
+		t.Errorf("%+v", err)
 	}
 }
 

@@ -59,7 +59,7 @@ func (s suites) Read(f api.DefinitionFile, check bool) (d api.Definitions, err e
 	var wrong []error
 	for _, suite := range d.Suites {
 		if err := define.Check(suite.Def, os.LookupEnv); err != nil {
-			wrong = append(wrong, named("suite "+suite.Name, err))
+			wrong = append(wrong, assay.About("suite "+suite.Name, err))
 		}
 	}
 	return d, assay.Together(wrong)
@@ -100,15 +100,4 @@ func (n *Node) tick(ctx context.Context) {
 	if n.cfg.Serve {
 		_ = n.newTicker().Run(ctx) // nil, when ctx ends
 	}
-}
-
-// named says which definition an error is about.
-func named(what string, err error) error {
-	e, ok := err.(*assay.Error)
-	if !ok {
-		return err
-	}
-	twin := *e
-	twin.Message = what + ": " + e.Message
-	return &twin
 }

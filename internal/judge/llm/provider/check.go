@@ -3,6 +3,7 @@ package provider
 import (
 	"cmp"
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -104,7 +105,7 @@ func Check(ctx context.Context, s Settings, p Params, env Env) Report {
 }
 
 func hintOf(err error) string {
-	if e, ok := err.(*assay.Error); ok {
+	if e, ok := errors.AsType[*assay.Error](err); ok {
 		return e.Hint
 	}
 	return ""
