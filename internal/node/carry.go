@@ -178,7 +178,7 @@ func (n *Node) standBy(ctx context.Context) (store.Ownership, *socket) {
 		}
 		failing = false
 		if own == nil {
-			if id, err := Ask(ctx, n.socket); n.cfg.Serve && err == nil {
+			if id, err := Ask(ctx, n.socket); err == nil {
 				n.cfg.want(ctx, n.socket, id)
 			}
 			continue

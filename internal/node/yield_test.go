@@ -85,3 +85,31 @@ func TestDataThatNobodyTookIsTakenBack(t *testing.T) {
 		t.Errorf("%+v, said %q", watcher.Owner(), words.text())
 	}
 }
+
+// A process that stands by may find an owner that only looks when that one does not answer yet.
+func TestWhoStandsByAsksAnOwnerThatOnlyLooks(t *testing.T) {
+	dir, url := filepath.Join(shortDir(t), "data"), pgtest.Database(t)
+	cfg, _ := config(dir, "watch", true)
+	cfg.Database = url
+	socket, err := SocketPath(dir, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := OpenStore(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks, _ := config(dir, "logs", false)
+	looks.Database = url
+	looker := connected(t, looks)
+	driver, err := open(t.Context(), cfg, socket, st, nil) // as where the lock was held and nobody answered
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer driver.Close(time.Second)
+	eventually(t, "the driver to own", driver.Owns)
+	ask(t, looker)
+	if looker.Node() != nil || looker.Owner().Command != "watch" {
+		t.Errorf("it goes on with %+v", looker.Owner())
+	}
+}
