@@ -25,6 +25,7 @@ type runsCmd struct {
 type runsListCmd struct {
 	Limit int      `default:"20" help:"Rows at most; 0 is all."`
 	Suite string   `placeholder:"NAME" help:"Only runs of this suite, or of external harnesses of this name."`
+	Sched string   `name:"schedule" placeholder:"NAME" help:"Only runs that this schedule started, or that a person started for it."`
 	Kind  string   `placeholder:"KIND" enum:"grade,single,suite,external," default:"" help:"Only runs of this kind: grade, single (of one session), suite, external."`
 	State []string `placeholder:"STATE" enum:"queued,running,paused,completed,failed,cancelled,lost" help:"Only runs in this state: queued, running, paused, completed, failed, cancelled, lost."`
 }
@@ -38,7 +39,7 @@ func (c *runsListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	q := api.RunQuery{Project: a.Project, Suite: c.Suite, Kind: assay.RunKind(c.Kind)}
+	q := api.RunQuery{Project: a.Project, Suite: c.Suite, Schedule: c.Sched, Kind: assay.RunKind(c.Kind)}
 	for _, s := range c.State {
 		q.States = append(q.States, assay.RunState(s))
 	}

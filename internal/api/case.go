@@ -33,10 +33,10 @@ type MetricPoints struct {
 	Points []assay.Metric `json:"points" nullable:"false" doc:"in the order in which they were reported; the newest ones where there are more than the limit"`
 }
 
-type metricInput struct {
+type pointsInput struct {
 	RunInput
-	Name  string `path:"name"`
-	Limit int    `query:"limit" minimum:"1" maximum:"100000" default:"10000" doc:"points at most"`
+	Metrics []string `query:"metric,explode" required:"true" minItems:"1" maxItems:"50" doc:"names of metrics: metric=loss&metric=acc"`
+	Limit   int      `query:"limit" minimum:"1" maximum:"10000" default:"1000" doc:"points of each metric at most"`
 }
 
 func (s *server) caseRoutes(a huma.API) {
@@ -72,10 +72,11 @@ func (s *server) caseRoutes(a huma.API) {
 			facts, err := s.Store.Harnesses().Facts(ctx, run.ID)
 			return say(pageOf(facts.Metrics, ""), err)
 		})
-	route(s, a, huma.Operation{OperationID: "get-metric", Method: http.MethodGet, Path: "/runs/{run}/metrics/{name}", Tags: tags,
-		Summary: "Show the values of one metric over time"},
-		func(ctx context.Context, in *metricInput) (*answer[MetricPoints], error) {
-			return say(s.metric(ctx, *in))
+	route(s, a, huma.Operation{OperationID: "list-points", Method: http.MethodGet, Path: "/runs/{run}/points", Tags: tags,
+		Summary:     "Show the values of metrics over time",
+		Description: "In the order asked for; a metric that the run did not report has no points."},
+		func(ctx context.Context, in *pointsInput) (*answer[Page[MetricPoints]], error) {
+			return say(s.points(ctx, *in))
 		})
 }
 
@@ -95,18 +96,22 @@ func (s *server) oneCase(ctx context.Context, in itemInput) (c assay.Case, err e
 	return cases[0], nil
 }
 
-func (s *server) metric(ctx context.Context, in metricInput) (m MetricPoints, err error) {
-	m = MetricPoints{Name: in.Name, Points: []assay.Metric{}}
+func (s *server) points(ctx context.Context, in pointsInput) (page Page[MetricPoints], err error) {
 	run, err := s.run(ctx, in.RunInput)
 	if err != nil {
-		return m, err
+		return page, err
 	}
-	points, err := s.Store.Harnesses().Points(ctx, run.ID, in.Name, in.Limit)
-	for _, p := range points {
-		m.Points = append(m.Points, p.Metric)
+	var list []MetricPoints
+	for _, name := range in.Metrics {
+		points, err := s.Store.Harnesses().Points(ctx, run.ID, name, in.Limit)
+		if err != nil {
+			return page, err
+		}
+		m := MetricPoints{Name: name, Points: make([]assay.Metric, len(points))}
+		for i, p := range points {
+			m.Points[i] = p.Metric
+		}
+		list = append(list, m)
 	}
-	if err == nil && len(points) == 0 {
-		err = assay.Errorf(assay.CodeNotFound, "run %s reported no metric %q", run.ID, in.Name).WithHint("/runs/%s/metrics lists them", run.ID)
-	}
-	return m, err
+	return pageOf(list, ""), nil
 }

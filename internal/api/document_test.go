@@ -173,7 +173,7 @@ func TestDocumentNamesEveryRoute(t *testing.T) {
 		"DELETE /projects/{project}/schedules/{schedule}", "POST /projects/{project}/schedules/{schedule}/pause",
 		"POST /projects/{project}/schedules/{schedule}/resume", "POST /projects/{project}/schedules/{schedule}/run",
 		"GET /runs/{run}/log", "GET /runs/{run}/log/raw", "GET /runs/{run}/log/search", "GET /runs/{run}/log/events",
-		"GET /runs/{run}/cases", "GET /runs/{run}/cases/{seq}", "GET /runs/{run}/metrics", "GET /runs/{run}/metrics/{name}",
+		"GET /runs/{run}/cases", "GET /runs/{run}/cases/{seq}", "GET /runs/{run}/metrics", "GET /runs/{run}/points",
 	}
 	got := 0
 	for _, methods := range o.Paths {

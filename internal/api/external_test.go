@@ -48,7 +48,7 @@ func TestAnExternalRunReportsAndEnds(t *testing.T) {
 	if err != nil || out.Sent != 8 || out.Harness.LogBytes != 8 || out.Harness.LogLines != 2 || out.Harness.Progress.Total != 20 {
 		t.Fatalf("report: %+v %+v, %v", out, out.Harness, err)
 	}
-	if m, err := w.tcp.Metric(ctx, id, "eval/acc", 0); err != nil || len(m.Points) != 1 || m.Points[0].Value != 0.5 {
+	if m, err := w.tcp.Points(ctx, id, []string{"eval/acc"}, 0); err != nil || len(m) != 1 || len(m[0].Points) != 1 || m[0].Points[0].Value != 0.5 {
 		t.Errorf("points: %+v, %v", m, err)
 	}
 	if m, err := w.tcp.Metrics(ctx, id); err != nil || len(m) != 1 {

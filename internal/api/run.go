@@ -53,7 +53,9 @@ type RunQuery struct {
 	Project string
 	Kind    assay.RunKind
 	Suite   string
-	States  []assay.RunState
+	// Schedule is the one that started a run, or for which a person did.
+	Schedule string
+	States   []assay.RunState
 }
 
 // CancelRequest says how to cancel.
@@ -78,9 +80,11 @@ func (in RunInput) id() (assay.RunID, error) { return assay.ParseRunID(in.Run) }
 // RunListInput is RunQuery as query parameters.
 type RunListInput struct {
 	PageInput
-	Kind   string   `query:"kind" enum:"grade,single,suite,external" doc:"absent: every kind"`
-	Suite  string   `query:"suite" doc:"only runs of the suite, or of external harnesses, of this name"`
-	States []string `query:"state" enum:"queued,running,paused,completed,failed,cancelled,lost" doc:"absent: every state"`
+	Kind  string `query:"kind" enum:"grade,single,suite,external" doc:"absent: every kind"`
+	Suite string `query:"suite" doc:"only runs of the suite, or of external harnesses, of this name"`
+	// Names are a project's: over all projects this finds the runs of every schedule of the name.
+	Schedule string   `query:"schedule" doc:"only runs that the schedule of this name started, or that a person started for it"`
+	States   []string `query:"state" enum:"queued,running,paused,completed,failed,cancelled,lost" doc:"absent: every state"`
 }
 
 type projectRunsInput struct {
@@ -207,7 +211,7 @@ func (s *server) getRun(ctx context.Context, in RunInput) (v RunView, err error)
 }
 
 func (s *server) listRuns(ctx context.Context, project assay.ProjectID, in RunListInput) (page Page[RunRow], err error) {
-	q := store.RunQuery{Project: project, Kind: assay.RunKind(in.Kind), Suite: in.Suite}
+	q := store.RunQuery{Project: project, Kind: assay.RunKind(in.Kind), Suite: in.Suite, Schedule: in.Schedule}
 	for _, state := range in.States {
 		q.States = append(q.States, assay.RunState(state))
 	}

@@ -1,15 +1,19 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/api"
+	"assay/internal/api/client"
 	"assay/internal/assay"
 	"assay/internal/engine"
 	"assay/internal/store"
@@ -175,4 +179,148 @@ func TestPagesOfCasesAreBounded(t *testing.T) {
 	if c, err := w.tcp.Case(ctx, id, 7); err != nil || c.Input != long || len(c.Findings[0].Reason) != 16<<10 {
 		t.Errorf("one case: %d bytes of input, %v", len(c.Input), err)
 	}
+}
+
+func TestRunsOfASuiteAndOfASchedule(t *testing.T) {
+	w, ctx := suited(t), t.Context()
+	if _, err := w.socket.ApplySchedules(ctx, "default", file(t, definitions)); err != nil {
+		t.Fatal(err)
+	}
+	var nightly, scheduled []assay.RunID // newest first
+	for i := range 4 {
+		var id assay.RunID
+		if i%2 == 0 {
+			r, err := w.tcp.RunSuite(ctx, "default", "nightly", engine.SuiteRequest{By: "schedule night"}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			id = r.ID
+		} else {
+			r, err := w.tcp.RunSchedule(ctx, "default", "night", "ann")
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, scheduled = r.ID, append([]assay.RunID{r.ID}, scheduled...)
+		}
+		nightly = append([]assay.RunID{id}, nightly...)
+		if _, err := w.tcp.Cancel(ctx, id, false); err != nil {
+			t.Fatal(err)
+		}
+		external(t, w)
+	}
+	for _, c := range []struct {
+		q    api.RunQuery
+		want []assay.RunID
+	}{
+		{api.RunQuery{Project: "default", Suite: "nightly"}, nightly}, {api.RunQuery{Suite: "nightly"}, nightly},
+		{api.RunQuery{Project: "default", Schedule: "night"}, scheduled}, {api.RunQuery{Schedule: "night", Kind: assay.RunSuite}, scheduled},
+		{api.RunQuery{Project: "default", Schedule: "night", States: []assay.RunState{assay.RunQueued}}, nil}, {api.RunQuery{Project: "default", Schedule: "nightly"}, nil},
+	} {
+		var got []assay.RunID
+		for p := (store.Page{Limit: 1}); ; {
+			page, err := w.tcp.Runs(ctx, c.q, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range page.Items {
+				got = append(got, r.ID)
+			}
+			if p.Cursor = page.Next; page.Next == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v, want %v", c.q, got, c.want)
+		}
+	}
+}
+
+// counted counts how often the facts of harnesses are asked for.
+type counted struct {
+	store.Store
+	n *int
+}
+
+type countedHarnesses struct {
+	store.Harnesses
+	n *int
+}
+
+func (c counted) Harnesses() store.Harnesses { return countedHarnesses{c.Store.Harnesses(), c.n} }
+
+func (c countedHarnesses) FactsOf(ctx context.Context, runs []assay.RunID) (map[assay.RunID]assay.Harness, error) {
+	*c.n++
+	return c.Harnesses.FactsOf(ctx, runs)
+}
+
+func TestSuitesAreListedWithOneLook(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	var def strings.Builder
+	def.WriteString("suites:\n")
+	for i := range 5 {
+		fmt.Fprintf(&def, "  s%d:\n    command: [/bin/sh]\n", i)
+	}
+	if _, err := w.socket.ApplySuites(ctx, "default", file(t, def.String())); err != nil {
+		t.Fatal(err)
+	}
+	runs := map[string]assay.RunID{}
+	for _, name := range []string{"s0", "s2", "s4"} {
+		r, err := w.tcp.RunSuite(ctx, "default", name, engine.SuiteRequest{}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs[name] = r.ID
+	}
+	looks := 0
+	_, address := serve(t, "tcp", "127.0.0.1:0", api.New(api.Services{Store: counted{w.store, &looks}, Now: now}))
+	c, err := client.Server("http://"+address, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	list, err := c.Suites(ctx, "default")
+	if err != nil || len(list) != 5 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, v := range list {
+		id, ran := runs[v.Name]
+		if (v.Newest != nil) != ran || ran && (v.Newest.ID != id || v.State != "queued" || v.Newest.Harness == nil) {
+			t.Errorf("%s: %s %+v", v.Name, v.State, v.Newest)
+		}
+	}
+	if looks != 1 {
+		t.Errorf("%d looks", looks)
+	}
+}
+
+// A chart of several metrics is one request; names may hold what lists and addresses are cut at.
+func TestPointsOfSeveralMetrics(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	id := external(t, w)
+	names := []string{"eval/acc, all", "loss&x=1", "never"}
+	for i := range 3 {
+		at := now().Add(time.Duration(i) * time.Second)
+		if _, err := w.tcp.SendReport(ctx, id, api.ExternalReport{Metrics: []api.ReportedMetric{{Name: names[0], Value: float64(i), At: &at}, {Name: names[1], Value: float64(-i), At: &at}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := w.tcp.Points(ctx, id, names, 2)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, want := range [][]float64{{1, 2}, {-1, -2}, {}} {
+		values := []float64{}
+		for _, p := range got[i].Points {
+			values = append(values, p.Value)
+		}
+		if got[i].Name != names[i] || !slices.Equal(values, want) {
+			t.Errorf("%s: %v, want %v", got[i].Name, values, want)
+		}
+	}
+	_, err = w.tcp.Points(ctx, id, nil, 2)
+	holds(t, err, assay.CodeInvalid)
+	_, err = w.tcp.Points(ctx, id, make([]string, 51), 2)
+	holds(t, err, assay.CodeInvalid)
+	_, err = w.tcp.Points(ctx, id+1, names, 2)
+	holds(t, err, assay.CodeNotFound)
 }

@@ -16,9 +16,11 @@ import (
 
 // Harnesses is what the API asks about suites, schedules and the output of their runs.
 type Harnesses interface {
-	// Read reads a file of definitions. With check its suites are checked here and now too: the program is
-	// there, the folder can be read.
-	Read(f DefinitionFile, check bool) (Definitions, error)
+	// Read reads a file of definitions.
+	Read(f DefinitionFile) (Definitions, error)
+	// Launchable says what keeps suites from being launched here and now: a program that is not there, a folder
+	// that cannot be read.
+	Launchable(suites []assay.Suite) error
 	// Check says whether a suite takes parameters.
 	Check(s assay.Suite, params map[string]json.RawMessage, source assay.ParamSource) error
 	// Next is a schedule's first tick after a time; nil: never.
@@ -163,7 +165,10 @@ func (s *server) applySuites(ctx context.Context, in *applySuitesInput) (out App
 		return out, assay.Errorf(assay.CodeForbidden, "a suite runs a command, and is not taken over the network").
 			WithHint("apply it on the server's machine, where the data folder is, or start the server with --allow-commands")
 	}
-	defs, err := s.Harnesses.Read(in.Body, true)
+	defs, err := s.Harnesses.Read(in.Body)
+	if err == nil {
+		err = s.Harnesses.Launchable(defs.Suites)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -210,17 +215,20 @@ func (s *server) listSuites(ctx context.Context, in ProjectInput) (page Page[Sui
 		return page, err
 	}
 	views := make([]SuiteView, len(suites))
+	var runs []assay.Run
+	var of []int // which suite's each is
 	for i, suite := range suites {
 		views[i] = SuiteView{Suite: suite, State: IdleState}
-		run, ok := newest[suite.Name]
-		if !ok {
-			continue
+		if run, ok := newest[suite.Name]; ok {
+			runs, of = append(runs, run), append(of, i)
 		}
-		rows, err := s.rows(ctx, []assay.Run{run})
-		if err != nil {
-			return page, err
-		}
-		views[i].State, views[i].Newest = string(run.State), &rows[0]
+	}
+	rows, err := s.rows(ctx, runs)
+	if err != nil {
+		return page, err
+	}
+	for i := range rows {
+		views[of[i]].State, views[of[i]].Newest = string(rows[i].State), &rows[i]
 	}
 	return pageOf(views, ""), nil
 }

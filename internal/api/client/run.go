@@ -38,6 +38,7 @@ func (c *Client) Runs(ctx context.Context, q api.RunQuery, p store.Page) (out ap
 	v := paged(p)
 	put(v, "kind", string(q.Kind))
 	put(v, "suite", q.Suite)
+	put(v, "schedule", q.Schedule)
 	states := make([]string, len(q.States))
 	for i, s := range q.States {
 		states[i] = string(s)

@@ -80,11 +80,13 @@ func (c *Client) Metrics(ctx context.Context, id assay.RunID) ([]assay.Metric, e
 	return out.Items, err
 }
 
-// Metric returns the values of one metric over time, at most limit of the newest; 0 is the server's default.
-func (c *Client) Metric(ctx context.Context, id assay.RunID, name string, limit int) (m api.MetricPoints, err error) {
-	v := url.Values{}
+// Points returns the values of metrics over time, of each at most limit of the newest; 0 is the server's default.
+func (c *Client) Points(ctx context.Context, id assay.RunID, metrics []string, limit int) ([]api.MetricPoints, error) {
+	v := url.Values{"metric": metrics}
 	if limit > 0 {
 		v.Set("limit", strconv.Itoa(limit))
 	}
-	return m, c.do(ctx, call{method: http.MethodGet, path: run(id, "metrics", name), query: v}, &m)
+	var out api.Page[api.MetricPoints]
+	err := c.do(ctx, call{method: http.MethodGet, path: run(id, "points"), query: v}, &out)
+	return out.Items, err
 }
