@@ -146,7 +146,7 @@ func (s *server) applySchedules(ctx context.Context, in *applySuitesInput) (out 
 	if err != nil {
 		return out, err
 	}
-	defs, err := s.Harnesses.Read(in.Body, false)
+	defs, err := s.Harnesses.Read(in.Body)
 	if err != nil {
 		return out, err
 	}

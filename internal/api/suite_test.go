@@ -25,10 +25,12 @@ type suites struct {
 	driver *harness.Driver
 }
 
-func (s suites) Read(f api.DefinitionFile, check bool) (d api.Definitions, err error) {
+func (s suites) Read(f api.DefinitionFile) (d api.Definitions, err error) {
 	d.Suites, d.Schedules, err = define.Parse([]byte(f.Source), f.File, clock.Validate)
 	return d, err
 }
+
+func (s suites) Launchable([]assay.Suite) error { return nil }
 
 func (s suites) Check(suite assay.Suite, params map[string]json.RawMessage, source assay.ParamSource) error {
 	_, _, err := harness.Resolver().Resolve(suite, params, source)

@@ -52,17 +52,19 @@ func (n *Node) folder() string {
 // suites is what the API asks about suites, schedules and output.
 type suites struct{ n *Node }
 
-func (s suites) Read(f api.DefinitionFile, check bool) (d api.Definitions, err error) {
-	if d.Suites, d.Schedules, err = define.Parse([]byte(f.Source), f.File, clock.Validate); err != nil || !check {
-		return d, err
-	}
+func (s suites) Read(f api.DefinitionFile) (d api.Definitions, err error) {
+	d.Suites, d.Schedules, err = define.Parse([]byte(f.Source), f.File, clock.Validate)
+	return d, err
+}
+
+func (s suites) Launchable(list []assay.Suite) error {
 	var wrong []error
-	for _, suite := range d.Suites {
+	for _, suite := range list {
 		if err := define.Check(suite.Def, os.LookupEnv); err != nil {
 			wrong = append(wrong, assay.About("suite "+suite.Name, err))
 		}
 	}
-	return d, assay.Together(wrong)
+	return assay.Together(wrong)
 }
 
 func (s suites) Check(suite assay.Suite, params map[string]json.RawMessage, source assay.ParamSource) error {
