@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"assay/internal/assay"
+	"assay/internal/durable"
 	"assay/internal/engine"
 	"assay/internal/harness/define"
 	"assay/internal/harness/shim"
@@ -30,7 +30,7 @@ func (j *job) launch(ctx context.Context) (done bool, err error) {
 		return true, j.launchFailed(ctx, err)
 	}
 	// Before it is stored where the run is launched: see elsewhere.
-	if err := os.MkdirAll(j.dir(), 0o700); err != nil {
+	if err := (durable.Disk{}).MakeFolder(j.dir()); err != nil {
 		return true, j.launchFailed(ctx, fmt.Errorf("make the launch's folder: %w", err))
 	}
 	// Under the fence: who lost the run meanwhile stops here.
