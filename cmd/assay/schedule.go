@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strings"
 	"time"
 
 	"assay/internal/api"
+	"assay/internal/api/client"
 	"assay/internal/assay"
 )
 
@@ -214,7 +216,10 @@ func (c *scheduleResumeCmd) Run(a *app) error {
 	})
 }
 
-type scheduleRunNowCmd struct{ scheduleArg }
+type scheduleRunNowCmd struct {
+	scheduleArg
+	IdempotencyKey string `placeholder:"KEY" help:"Repeating the command with the same key gives the same run again."`
+}
 
 func (scheduleRunNowCmd) Help() string {
 	return "Its ticks stay as they are.\n\nExample:\n\n    assay schedule run-now nightly"
@@ -225,9 +230,12 @@ func (c *scheduleRunNowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	v, err := d.RunSchedule(a.ctx, a.Project, c.Name, who())
+	v, err := d.RunSchedule(a.ctx, a.Project, c.Name, who(), cmp.Or(c.IdempotencyKey, client.NewKey()))
 	if err != nil {
 		return err
+	}
+	if v.Replayed {
+		a.say("%s was accepted before with this key", v.ID)
 	}
 	if a.JSON {
 		return a.printJSON(v)
@@ -247,6 +255,9 @@ func (c *scheduleDeleteCmd) Run(a *app) error {
 	}
 	if err := d.DeleteSchedule(a.ctx, a.Project, c.Name); err != nil {
 		return err
+	}
+	if a.JSON {
+		return a.printJSON(map[string]string{"deleted": c.Name})
 	}
 	a.print("schedule %s is deleted\n", c.Name)
 	return nil

@@ -180,6 +180,9 @@ func (c *suiteDeleteCmd) Run(a *app) error {
 	if err := d.DeleteSuite(a.ctx, a.Project, c.Name); err != nil {
 		return err
 	}
+	if a.JSON {
+		return a.printJSON(map[string]string{"deleted": c.Name})
+	}
 	a.print("suite %s is deleted; its runs stay: `assay runs --suite %s`\n", c.Name, c.Name)
 	return nil
 }

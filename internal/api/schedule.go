@@ -32,6 +32,7 @@ type ScheduleRunRequest struct {
 
 type runScheduleInput struct {
 	ScheduleInput
+	IdempotencyInput
 	Body ScheduleRunRequest `required:"false"`
 }
 
@@ -84,9 +85,11 @@ func (s *server) scheduleRoutes(a huma.API) {
 			return say(s.schedule(ctx, *in, func(p assay.Project) (assay.Schedule, error) { return s.resumeSchedule(ctx, p, in.Schedule) }))
 		})
 	route(s, a, huma.Operation{OperationID: "run-schedule", Method: http.MethodPost, Path: at + "/run", Tags: tags,
-		Summary: "Start now what a schedule starts; its ticks stay as they are", DefaultStatus: http.StatusCreated},
-		func(ctx context.Context, in *runScheduleInput) (*answer[RunView], error) {
-			return say(s.runSchedule(ctx, *in))
+		Summary:       "Start now what a schedule starts; its ticks stay as they are",
+		Description:   "201: a new run. 200: the idempotency key was known, and this is its run. 409 run_conflict: what it starts is active, details name the run.",
+		DefaultStatus: http.StatusCreated, Responses: startedResponses[SuiteRun](a, "SuiteRun")},
+		func(ctx context.Context, in *runScheduleInput) (*suiteRunAnswer, error) {
+			return s.started(ctx)(s.runSchedule(ctx, *in))
 		})
 }
 
@@ -125,20 +128,22 @@ func (s *server) resumeSchedule(ctx context.Context, p assay.Project, name strin
 	return s.Store.Schedules().Pause(ctx, p.ID, name, false, next)
 }
 
-func (s *server) runSchedule(ctx context.Context, in runScheduleInput) (v RunView, err error) {
+func (s *server) runSchedule(ctx context.Context, in runScheduleInput) (run assay.Run, replayed bool, err error) {
 	p, err := s.project(ctx, in.ProjectInput)
 	if err != nil {
-		return v, err
+		return run, false, err
+	}
+	once := in.record(ctx, "schedules "+in.Schedule)
+	if once != nil { // the schedule may be another by now, or gone
+		if run, replayed, err = s.Store.Runs().Replay(ctx, p.ID, *once); err != nil || replayed {
+			return run, replayed, err
+		}
 	}
 	sched, err := s.Store.Schedules().Get(ctx, p.ID, in.Schedule)
 	if err != nil {
-		return v, err
+		return run, false, err
 	}
-	run, err := s.Harnesses.RunNow(ctx, sched, in.Body.By)
-	if err != nil {
-		return v, err
-	}
-	return s.view(ctx, run)
+	return s.Harnesses.RunNow(ctx, sched, in.Body.By, once)
 }
 
 func (s *server) applySchedules(ctx context.Context, in *applySuitesInput) (out AppliedSchedules, err error) {

@@ -196,7 +196,7 @@ func TestRunsOfASuiteAndOfASchedule(t *testing.T) {
 			}
 			id = r.ID
 		} else {
-			r, err := w.tcp.RunSchedule(ctx, "default", "night", "ann")
+			r, err := w.tcp.RunSchedule(ctx, "default", "night", "ann", "")
 			if err != nil {
 				t.Fatal(err)
 			}

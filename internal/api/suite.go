@@ -25,8 +25,9 @@ type Harnesses interface {
 	Check(s assay.Suite, params map[string]json.RawMessage, source assay.ParamSource) error
 	// Next is a schedule's first tick after a time; nil: never.
 	Next(def assay.ScheduleDef, after time.Time) (*time.Time, error)
-	// RunNow starts for a person what a schedule starts, beside its ticks.
-	RunNow(ctx context.Context, s assay.Schedule, by string) (assay.Run, error)
+	// RunNow starts for a person what a schedule starts, beside its ticks. replayed: the idempotency key was known,
+	// and this is its run.
+	RunNow(ctx context.Context, s assay.Schedule, by string, once *store.Idempotency) (run assay.Run, replayed bool, err error)
 	// LogDir is the folder of a run's output in this process's data folder.
 	LogDir(run assay.RunID) string
 	// RunDir is the folder of all that is kept of a run there.

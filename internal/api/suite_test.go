@@ -42,8 +42,8 @@ func (s suites) Next(def assay.ScheduleDef, after time.Time) (*time.Time, error)
 	return &next, err
 }
 
-func (s suites) RunNow(ctx context.Context, sched assay.Schedule, by string) (assay.Run, error) {
-	return s.tick.RunNow(ctx, sched, by)
+func (s suites) RunNow(ctx context.Context, sched assay.Schedule, by string, once *store.Idempotency) (run assay.Run, replayed bool, err error) {
+	return s.tick.RunNow(ctx, sched, by, once)
 }
 
 func (s suites) LogDir(run assay.RunID) string { return harness.LogDir(s.dir, run) }
@@ -179,7 +179,7 @@ func TestSchedules(t *testing.T) {
 	if v, err := w.tcp.ResumeSchedule(ctx, "default", "night"); err != nil || v.Paused || v.NextAt == nil || !v.NextAt.After(now()) {
 		t.Errorf("resume: %+v, %v", v, err)
 	}
-	r, err := w.tcp.RunSchedule(ctx, "default", "night", "ann")
+	r, err := w.tcp.RunSchedule(ctx, "default", "night", "ann", "")
 	if err != nil || r.Suite == nil || r.Suite.Schedule != "night" || r.By != "ann" {
 		t.Errorf("run now: %+v, %v", r, err)
 	}

@@ -60,14 +60,14 @@ func TestGradeRunsFollowEachOther(t *testing.T) {
 	w.end(third.ID)
 
 	w.until("2026-06-06T15:00:00Z")
-	byHand, err := w.ticker.RunNow(t.Context(), w.get("night"), "ann")
+	byHand, _, err := w.ticker.RunNow(t.Context(), w.get("night"), "ann", nil)
 	w.must(err)
 	if byHand.By != "ann" || byHand.Spec.Schedule != "night" {
 		t.Errorf("a person's: %q of %q", byHand.By, byHand.Spec.Schedule)
 	}
 	w.since(byHand, third.AsOf)
 	w.owes("night", "2026-06-07T03:00:00Z")
-	if _, err := w.ticker.RunNow(t.Context(), w.get("night"), "ann"); assay.CodeOf(err) != assay.CodeConflict {
+	if _, _, err := w.ticker.RunNow(t.Context(), w.get("night"), "ann", nil); assay.CodeOf(err) != assay.CodeConflict {
 		t.Errorf("a second one at once: %v", err)
 	}
 	w.end(byHand.ID)
@@ -138,7 +138,7 @@ func TestAShorterSettlingTimeLosesNoSession(t *testing.T) {
 func TestASuiteIsRunNowBesideItsTicks(t *testing.T) {
 	w := newWorld(t)
 	w.apply("night", suite())
-	run, err := w.ticker.RunNow(t.Context(), w.get("night"), "ann")
+	run, _, err := w.ticker.RunNow(t.Context(), w.get("night"), "ann", nil)
 	w.must(err)
 	if run.By != "ann" || run.Suite.Schedule != "night" || w.get("night").Last != nil {
 		t.Errorf("%+v, %+v", run.Suite, w.get("night").Last)

@@ -14,11 +14,11 @@ func Asker(schedule string) string { return "schedule " + schedule }
 
 // RunNow starts for a person what a schedule starts, beside its ticks, which stay as they are. A held key is
 // CodeConflict. What a grade schedule grades by this is not in the run of its next tick.
-func (t *Ticker) RunNow(ctx context.Context, s assay.Schedule, by string) (assay.Run, error) {
+func (t *Ticker) RunNow(ctx context.Context, s assay.Schedule, by string, once *store.Idempotency) (run assay.Run, replayed bool, err error) {
 	if by == "" {
 		by = Asker(s.Name)
 	}
-	return t.start(ctx, s, by, nil)
+	return t.start(ctx, s, by, once)
 }
 
 // onceFor lets a tick start at most one run: the record is written with the run. The definition is no part
@@ -27,25 +27,23 @@ func onceFor(s assay.Schedule, owed time.Time) *store.Idempotency {
 	return &store.Idempotency{Route: Asker(s.Name), Key: owed.UTC().Format(time.RFC3339), BodyHash: "tick"}
 }
 
-func (t *Ticker) start(ctx context.Context, s assay.Schedule, by string, once *store.Idempotency) (assay.Run, error) {
+func (t *Ticker) start(ctx context.Context, s assay.Schedule, by string, once *store.Idempotency) (run assay.Run, replayed bool, err error) {
 	p, err := t.store.Projects().Get(ctx, s.Project)
 	if err != nil {
-		return assay.Run{}, err
+		return run, false, err
 	}
 	if def := s.Def.Suite; def != nil {
-		run, _, err := t.engine.StartSuite(ctx, p, def.Name, engine.SuiteRequest{Params: def.Params, By: by, Schedule: s.Name}, once)
-		return run, err
+		return t.engine.StartSuite(ctx, p, def.Name, engine.SuiteRequest{Params: def.Params, By: by, Schedule: s.Name}, once)
 	}
 	q, err := gradeOf(s.Def)
 	if err != nil {
-		return assay.Run{}, err
+		return run, false, err
 	}
 	q.By, q.Schedule = by, s.Name
 	if q.Since, err = t.since(ctx, p, s, q.Since); err != nil {
-		return assay.Run{}, err
+		return run, false, err
 	}
-	run, _, err := t.engine.Grade(ctx, p, q, once)
-	return run, err
+	return t.engine.Grade(ctx, p, q, once)
 }
 
 // since is the moment up to which a grade schedule has graded: the AsOf of its last run, or what the

@@ -98,7 +98,7 @@ func missed(def assay.ScheduleDef, tick assay.Tick, d *debt) bool {
 func (t *Ticker) begin(ctx context.Context, s assay.Schedule, d *debt, tick *assay.Tick) (ended bool, err error) {
 	limited, stop := context.WithTimeout(ctx, startLimit)
 	defer stop()
-	run, err := t.start(limited, s, Asker(s.Name), onceFor(s, d.owed))
+	run, _, err := t.start(limited, s, Asker(s.Name), onceFor(s, d.owed))
 	holder := holderOf(err)
 	switch {
 	case err == nil:

@@ -18,11 +18,11 @@ type ExternalRequest struct {
 	Exclusive bool                       `json:"exclusive,omitempty" doc:"holds the key of the suite of that name: while it runs no other run of it starts"`
 	Argv      []string                   `json:"argv,omitempty" doc:"its command line"`
 	Params    map[string]json.RawMessage `json:"params,omitempty" doc:"what it was started with"`
-	Where     string                     `json:"where,omitempty" doc:"the machine"`
+	Where     string                     `json:"where,omitempty" maxLength:"300" doc:"the machine"`
 	PID       int                        `json:"pid,omitempty"`
 	Env       []string                   `json:"env,omitempty" doc:"NAME=value, secrets masked"`
 	Stale     assay.Seconds              `json:"stale_s,omitempty" doc:"seconds of silence after which it is lost; 60 where absent"`
-	By        string                     `json:"by,omitempty" doc:"who started it"`
+	By        string                     `json:"by,omitempty" maxLength:"200" doc:"who started it"`
 }
 
 // DefaultStale is the silence after which an external run is lost, and maxStale the longest that may be

@@ -27,7 +27,7 @@ type GradeRequest struct {
 	Force       bool       `json:"force,omitempty" doc:"grade again what is graded already"`
 	Budget      *assay.USD `json:"budget_usd,omitempty" doc:"hard budget in US dollars: the run pauses before a call could cross it"`
 	Unpriced    bool       `json:"allow_unpriced,omitempty" doc:"under a budget: calls whose price is not known leave all the same, uncounted"`
-	By          string     `json:"by,omitempty" doc:"who asks"`
+	By          string     `json:"by,omitempty" maxLength:"200" doc:"who asks"`
 	Schedule    string     `json:"-"` // that asks, or for which a person does
 }
 
@@ -35,7 +35,7 @@ type GradeRequest struct {
 type RetryRequest struct {
 	Budget   *assay.USD `json:"budget_usd,omitempty" doc:"hard budget in US dollars; absent: what the retried run's budget left"`
 	Unpriced bool       `json:"allow_unpriced,omitempty" doc:"under a budget: calls whose price is not known leave all the same, uncounted"`
-	By       string     `json:"by,omitempty" doc:"who asks"`
+	By       string     `json:"by,omitempty" maxLength:"200" doc:"who asks"`
 }
 
 // DefaultSeed draws the sample when nobody names a seed, so that two runs of one frame grade the

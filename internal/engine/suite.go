@@ -21,7 +21,7 @@ type SuiteResolver interface {
 // POST /api/v1/projects/{project}/suites/{suite}/runs.
 type SuiteRequest struct {
 	Params   map[string]json.RawMessage `json:"params,omitempty" doc:"values of the suite's parameters by name; the others take their defaults"`
-	By       string                     `json:"by,omitempty" doc:"who asks"`
+	By       string                     `json:"by,omitempty" maxLength:"200" doc:"who asks"`
 	Schedule string                     `json:"-"` // that asks, or for which By does; its parameters say so
 }
 

@@ -13,6 +13,7 @@ import (
 	"assay/internal/clock"
 	"assay/internal/harness"
 	"assay/internal/harness/define"
+	"assay/internal/store"
 )
 
 // self is the program that is started again as a shim. On Linux it is this very program, also when its file
@@ -80,8 +81,8 @@ func (s suites) Next(def assay.ScheduleDef, after time.Time) (*time.Time, error)
 	return &next, nil
 }
 
-func (s suites) RunNow(ctx context.Context, sched assay.Schedule, by string) (assay.Run, error) {
-	return s.n.newTicker().RunNow(ctx, sched, by)
+func (s suites) RunNow(ctx context.Context, sched assay.Schedule, by string, once *store.Idempotency) (run assay.Run, replayed bool, err error) {
+	return s.n.newTicker().RunNow(ctx, sched, by, once)
 }
 
 func (s suites) LogDir(run assay.RunID) string { return harness.LogDir(s.n.folder(), run) }

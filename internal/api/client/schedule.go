@@ -34,9 +34,10 @@ func (c *Client) ResumeSchedule(ctx context.Context, name, schedule string) (v a
 	return v, c.do(ctx, call{method: http.MethodPost, path: project(name, "schedules", schedule, "resume")}, &v)
 }
 
-// RunSchedule starts now what a schedule starts.
-func (c *Client) RunSchedule(ctx context.Context, name, schedule, by string) (r api.RunView, err error) {
-	return r, c.do(ctx, call{method: http.MethodPost, path: project(name, "schedules", schedule, "run"), body: api.ScheduleRunRequest{By: by}}, &r)
+// RunSchedule starts now what a schedule starts. With the same key (NewKey makes one, "" means none) a second call
+// answers with the same run.
+func (c *Client) RunSchedule(ctx context.Context, name, schedule, by, key string) (r api.SuiteRun, err error) {
+	return r, c.do(ctx, call{method: http.MethodPost, path: project(name, "schedules", schedule, "run"), body: api.ScheduleRunRequest{By: by}, key: key}, &r)
 }
 
 // DeleteSchedule removes a schedule; its runs stay.
