@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"assay/internal/assay"
@@ -18,10 +19,24 @@ import (
 // cause other than the store. When
 // ctx ends Drive makes no new call, gives calls in flight StopGrace to finish, and leaves the run
 // queued. The driver of suites instead leaves the run running and its harness alone, and returns ctx's
-// error: the harness goes on, and the next owner carries it on.
+// error: the harness goes on, and the next owner carries it on. For the same reason the errors of such a
+// driver end a run only where Gone says that there is no harness any more.
 type Driver interface {
 	Drive(ctx context.Context, run assay.Run) error
 }
+
+// Gone marks the error of a driver that cannot store how a harness ended, which is gone for sure.
+func Gone(err error) error { return gone{err} }
+
+// IsGone says whether an error was marked by Gone.
+func IsGone(err error) bool {
+	_, is := errors.AsType[gone](err)
+	return is
+}
+
+type gone struct{ error }
+
+func (g gone) Unwrap() error { return g.error }
 
 // Beginner is a Driver that knows things of rows longer than it drives. Begin is called before a process
 // that has begun to own the database drives: others may have changed them since it owned it last.

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -89,18 +90,60 @@ func (j *job) collect(ctx context.Context) (*collected, error) {
 	if err := j.d.o.Store.Harnesses().ResetCases(ctx, j.fence); err != nil {
 		return nil, err
 	}
+	var read []*resultSum
 	for _, found := range resultfile.Written(j.def().Dir, j.def().Results, before) {
 		for _, file := range found.Files {
-			if err := c.file(p, found.Format, file); err != nil {
-				return nil, err
+			one := &resultSum{ResultSum: assay.ResultSum{Path: j.named(file.Path), Format: found.Format}}
+			read = append(read, one)
+			err := p.file(one, file)
+			if p.err != nil {
+				return nil, p.err
+			}
+			if one.whole = results.Whole(err); err != nil {
+				one.Error = err.Error()
 			}
 		}
 		if found.None != nil {
-			c.sums = append(c.sums, assay.ResultSum{Path: found.Path, Format: found.Format, Error: found.None.Error()})
+			read = append(read, &resultSum{ResultSum: assay.ResultSum{Path: found.Path, Format: found.Format, Error: found.None.Error()}})
 		}
 	}
-	c.sums = bounded(c.sums)
-	return c, p.flush()
+	if p.flush(); p.err != nil {
+		return nil, p.err
+	}
+	for _, one := range read {
+		c.whole = c.whole || one.whole && one.refused == 0
+		c.sums = append(c.sums, one.told())
+	}
+	c.sums, c.tally = bounded(c.sums), p.tally
+	return c, nil
+}
+
+// resultSum is what comes of one file.
+type resultSum struct {
+	assay.ResultSum
+	whole   bool
+	refused int   // cases that the store does not take
+	first   error // why, of the first of them
+}
+
+// mostRefused is how many of its cases may be refused before the rest of a file is left.
+const mostRefused = 20
+
+// told is the sum with what was refused.
+func (r *resultSum) told() assay.ResultSum {
+	sum := r.ResultSum
+	if r.refused > 0 {
+		sum.Error = strings.TrimPrefix(fmt.Sprintf("%s; %d of its cases cannot be stored: %s", sum.Error, r.refused, r.first), "; ")
+	}
+	return sum
+}
+
+// named is a file as it is shown.
+func (j *job) named(path string) string {
+	if rel, err := filepath.Rel(j.def().Dir, path); err == nil {
+		return rel
+	}
+	return path
 }
 
 // mostSums bounds what is told of the files of a run: a pattern may mean ten thousand.
@@ -140,36 +183,15 @@ func bounded(sums []assay.ResultSum) []assay.ResultSum {
 	return append(kept, rest)
 }
 
-// file reads one file. An error is the store's: what is wrong with the file stands in its sum.
-func (c *collected) file(p *putter, format assay.ResultFormat, file resultfile.File) error {
-	name := file.Path
-	if rel, err := filepath.Rel(p.j.def().Dir, file.Path); err == nil {
-		name = rel
-	}
-	sum := assay.ResultSum{Path: name, Format: format}
-	err := c.read(p, &sum, file)
-	if p.err != nil {
-		return p.err
-	}
-	c.whole = c.whole || results.Whole(err)
-	if err != nil {
-		sum.Error = err.Error()
-	}
-	c.sums = append(c.sums, sum)
-	return nil
-}
-
-func (c *collected) read(p *putter, sum *assay.ResultSum, file resultfile.File) error {
+// file reads one file. What is wrong with it is the error; what is wrong with the store is p.err.
+func (p *putter) file(sum *resultSum, file resultfile.File) error {
 	f, err := file.Open()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return results.Read(sum.Format, sum.Path, steady{f, p}, file.Info.Size(), results.Options{Mask: p.mask}, func(one assay.Case) error {
-		sum.Cases++
-		c.tally.Add(one)
-		return p.put(one)
-	})
+	p.sum = sum
+	return results.Read(sum.Format, sum.Path, steady{f, p}, file.Info.Size(), results.Options{Mask: p.mask}, p.put)
 }
 
 // steady is a file whose reading keeps the run's heartbeat, and ends with its driver: a large one takes
@@ -198,10 +220,12 @@ type putter struct {
 	j     *job
 	mask  *logs.Masker
 	names results.Names
+	sum   *resultSum // of the file that is read
 	batch []assay.Case
+	of    []*resultSum // of each case of the batch
 	bytes int
-	seq   int64
-	err   error
+	tally assay.CaseTally // of those that are stored
+	err   error           // of the store, not of a case
 }
 
 // Bounds of one transaction.
@@ -212,14 +236,16 @@ const (
 
 func (p *putter) put(c assay.Case) error {
 	p.names.Place(&c)
-	p.seq++
-	c.Run, c.Seq = p.j.run.ID, p.seq
-	p.batch = append(p.batch, c)
+	c.Run = p.j.run.ID
+	p.batch, p.of = append(p.batch, c), append(p.of, p.sum)
 	p.bytes += size(c)
-	if len(p.batch) < batchCases && p.bytes < batchBytes {
-		return nil
+	if len(p.batch) >= batchCases || p.bytes >= batchBytes {
+		p.flush()
 	}
-	return p.flush()
+	if p.err == nil && p.sum.refused >= mostRefused {
+		return errors.New("the rest was not read")
+	}
+	return p.err
 }
 
 // size is about what a case takes.
@@ -232,15 +258,42 @@ func size(c assay.Case) int {
 	return n
 }
 
-func (p *putter) flush() error {
-	if len(p.batch) > 0 && p.err == nil {
-		p.err = p.j.d.o.Store.Harnesses().PutCases(p.ctx, p.j.fence, p.batch, p.j.d.o.Now())
-		p.batch, p.bytes = p.batch[:0], 0
+// flush stores the batch. Where the store refuses a case, each is stored by itself: those that it refuses are
+// their files' fault, and no run runs on for them.
+func (p *putter) flush() {
+	if len(p.batch) > 0 && p.err == nil && p.store(p.batch, p.of) != nil {
+		for i := 0; i < len(p.batch) && p.err == nil; i++ {
+			if refused := p.store(p.batch[i:i+1], p.of[i:i+1]); refused != nil {
+				if p.of[i].refused++; p.of[i].first == nil {
+					p.of[i].first = refused
+				}
+			}
+		}
 	}
+	p.batch, p.of, p.bytes = p.batch[:0], p.of[:0], 0
 	if p.err == nil {
 		p.err = p.j.beat(p.ctx)
 	}
-	return p.err
+}
+
+// store stores cases of files.
+func (p *putter) store(cases []assay.Case, of []*resultSum) (refused error) {
+	for i := range cases {
+		cases[i].Seq = p.tally.Total + int64(i) + 1
+	}
+	err := p.j.d.o.Store.Harnesses().PutCases(p.ctx, p.j.fence, cases, p.j.d.o.Now())
+	switch {
+	case err == nil:
+		for i, c := range cases {
+			p.tally.Add(c)
+			of[i].Cases++
+		}
+	case assay.CodeOf(err) == assay.CodeInvalid:
+		return err
+	default:
+		p.err = err
+	}
+	return nil
 }
 
 // success says what the success rule makes of how a harness ended by itself.

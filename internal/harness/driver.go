@@ -58,8 +58,11 @@ func launchDir(data string, id assay.RunID, launch int) string {
 func (d *Driver) Drive(ctx context.Context, taken assay.Run) error {
 	j := &job{d: d, run: taken, fence: store.Fence{Run: taken.ID, Epoch: taken.Epoch}}
 	err := j.drive(ctx)
-	if errors.Is(err, assay.ErrLost) {
+	switch {
+	case errors.Is(err, assay.ErrLost):
 		return assay.ErrLost
+	case err != nil && ctx.Err() == nil && j.gone():
+		return engine.Gone(err)
 	}
 	return err
 }

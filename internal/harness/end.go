@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"assay/internal/assay"
@@ -149,6 +150,28 @@ func (j *job) dead(ctx context.Context) error {
 		j.facts.LogBytes, j.facts.LogLines, j.facts.LogDropped = size.Bytes, size.Lines, size.Dropped
 	}
 	return j.lost(ctx, assay.ReasonShimDied, why)
+}
+
+// gone says that no harness of the run lives, as far as this data folder knows: its shim has told how it
+// ended, or is dead and left nothing. Without facts, which cannot be read, all launches are looked at.
+func (j *job) gone() bool {
+	launches := []string{j.dir()}
+	if j.facts.Launch == 0 {
+		launches, _ = filepath.Glob(filepath.Join(RunDir(j.d.o.Dir, j.run.ID), "a*"))
+	}
+	for _, dir := range launches {
+		standing, err := shim.Look(dir)
+		if err == nil && standing == shim.Dead {
+			var left []int
+			if left, err = shim.Sweep(dir, j.d.limits.ends); len(left) > 0 {
+				return false
+			}
+		}
+		if err != nil || standing != shim.Finished && standing != shim.Dead {
+			return false
+		}
+	}
+	return len(launches) > 0
 }
 
 // tries is how often something in the folder is tried: no memory or no descriptor passes by, a broken disk

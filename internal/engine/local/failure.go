@@ -45,8 +45,8 @@ func (d *Dispatcher) giveUp(ctx context.Context, run assay.Run, cause error) {
 		switch {
 		case err == nil && progressed(run, now):
 			f.times = 0
-		case run.Kind == assay.RunSuite:
-			// Its harness may live: what ends it frees its key. The driver knows when it is gone.
+		case run.Kind == assay.RunSuite && !engine.IsGone(cause):
+			// Its harness may live: what ends the run frees its key.
 		case err == nil && blames(ctx, cause):
 			f.times, f.cause = f.times+1, cause.Error()
 		}

@@ -66,3 +66,30 @@ func TestASuiteWhoseDriverFailsIsTriedOn(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Once its harness is gone for sure, the row of a suite whose driver only fails is ended.
+func TestASuiteWhoseHarnessIsGoneDoesNotFailForEver(t *testing.T) {
+	s, _ := open(t)
+	run := suiteRun(t, s)
+	var gone atomic.Bool
+	var drives atomic.Int64
+	start(t, local.Options{Store: s, ErrorPause: 1, Drivers: map[assay.RunKind]engine.Driver{
+		assay.RunGrade: driver(func(ctx context.Context, _ assay.Run) error { <-ctx.Done(); return ctx.Err() }),
+		assay.RunSuite: driver(func(context.Context, assay.Run) error {
+			drives.Add(1)
+			if err := errors.New("its end cannot be stored"); gone.Load() {
+				return engine.Gone(err)
+			} else {
+				return err
+			}
+		})}})
+	eventually(t, func() bool { return drives.Load() > 15 })
+	if got := get(t, s, run.ID); got.State.Terminal() {
+		t.Errorf("%+v", got)
+	}
+	gone.Store(true)
+	eventually(t, func() bool { return get(t, s, run.ID).State.Terminal() })
+	if got := get(t, s, run.ID); got.State != assay.RunFailed || got.Reason != assay.ReasonDriverFailed || got.Sentence != "its end cannot be stored" {
+		t.Errorf("%s (%s): %s", got.State, got.Reason, got.Sentence)
+	}
+}
