@@ -110,6 +110,19 @@ func Refuse(run assay.Run, why string) error {
 		With("run", run.ID.String()).With("state", string(run.State))
 }
 
+// Held is the error of a run that cannot be made while another, of the project of that name, holds a key of it.
+func Held(holder assay.RunID, state assay.RunState, project, key string) error {
+	return assay.Errorf(assay.CodeConflict, "run %s of project %s is %s and holds the key %s", holder, project, state, key).
+		WithHint("wait for it or end it: `assay cancel %s`", holder).
+		With("run", holder.String()).With("state", string(state)).With("key", key)
+}
+
+// OtherRequest is the error of a request with the idempotency key of one with another body, which made a run.
+func OtherRequest(i Idempotency, made assay.RunID) error {
+	return assay.Errorf(assay.CodeIdempotency, "the idempotency key %q was used for another request, which made run %s", i.Key, made).
+		WithHint("send a new key with a new request").With("run", made.String())
+}
+
 // Ask is something a person wants of a run. Asks are stored in the row at once and carried out by
 // whoever drives.
 type Ask int

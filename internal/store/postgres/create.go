@@ -78,8 +78,7 @@ func remembered(ctx context.Context, c conn, project assay.ProjectID, i store.Id
 	found, err = c.first(ctx, "SELECT body_hash, run_id FROM idempotency WHERE project_id = $1 AND route = $2 AND key = $3",
 		[]any{project, i.Route, i.Key}, textTo(&hash), intTo(&id))
 	if err == nil && found && hash != i.BodyHash {
-		return 0, false, assay.Errorf(assay.CodeIdempotency, "the idempotency key %q was used for another request", i.Key).
-			WithHint("use a new key for a new request").With("run", id.String())
+		return 0, false, store.OtherRequest(i, id)
 	}
 	return id, found, err
 }
@@ -131,18 +130,14 @@ func hold(ctx context.Context, t tx, n store.NewRun, id assay.RunID) error {
 func conflict(ctx context.Context, t tx, project assay.ProjectID, key string) error {
 	var holder assay.RunID
 	var state assay.RunState
-	found, err := t.first(ctx, "SELECT r.id, r.state FROM run_keys k JOIN runs r ON r.id = k.run_id WHERE k.project_id = $1 AND k.key = $2",
-		[]any{project, key}, intTo(&holder), textTo(&state))
+	var name string
+	found, err := t.first(ctx, `SELECT r.id, r.state, p.name FROM run_keys k JOIN runs r ON r.id = k.run_id JOIN projects p ON p.id = k.project_id
+		WHERE k.project_id = $1 AND k.key = $2`, []any{project, key}, intTo(&holder), textTo(&state), &name)
 	if err != nil {
 		return err
 	}
 	if !found {
 		return errAgain // it ended between the two statements
 	}
-	e := assay.Errorf(assay.CodeConflict, "run %s is %s and holds %s", holder, state, key).
-		With("run", holder.String()).With("state", string(state)).With("key", key)
-	if state == assay.RunPaused {
-		return e.WithHint("go on with it: `assay resume %s`; or end it: `assay cancel %s`", holder, holder)
-	}
-	return e.WithHint("wait for it: `assay watch %s`; or stop it: `assay cancel %s`", holder, holder)
+	return store.Held(holder, state, name, key)
 }

@@ -175,8 +175,7 @@ func replay(ctx context.Context, c *conn, project assay.ProjectID, idem store.Id
 		return run, false, err
 	}
 	if body != string(idem.BodyHash) {
-		return run, false, assay.Errorf(assay.CodeIdempotency, "the idempotency key %q was used for another request, which made run %s", idem.Key, id).
-			WithHint("send a new key with a new request").With("run", id.String())
+		return run, false, store.OtherRequest(idem, id)
 	}
 	run, err = getRun(ctx, c, id)
 	return run, err == nil, err
@@ -185,18 +184,16 @@ func replay(ctx context.Context, c *conn, project assay.ProjectID, idem store.Id
 func checkKeys(ctx context.Context, t tx, project assay.Project, n store.NewRun) error {
 	for _, key := range n.Keys {
 		var id assay.RunID
-		var state string
+		var state assay.RunState
 		held, err := t.first(ctx, func(r row) error {
-			id, state = assay.RunID(r.int(0)), r.text(1)
+			id, state = assay.RunID(r.int(0)), assay.RunState(r.text(1))
 			return nil
 		}, "SELECT r.id, r.state FROM run_keys k JOIN runs r ON r.id = k.run_id WHERE k.project_id = ? AND k.key = ?", n.Project, key)
 		if err != nil {
 			return err
 		}
 		if held {
-			return assay.Errorf(assay.CodeConflict, "run %s of project %s is %s and holds the key %s", id, project.Name, state, key).
-				WithHint("wait for it or end it: `assay cancel %s`", id).
-				With("run", id.String()).With("state", state).With("key", key)
+			return store.Held(id, state, project.Name, key)
 		}
 	}
 	return nil

@@ -144,7 +144,9 @@ func testKeys(w *world) {
 		conflict := func(state assay.RunState) {
 			w.Helper()
 			_, _, err := w.Runs().Create(w.ctx, one)
-			equal(w, "details", w.code(err, assay.CodeConflict).Details, map[string]string{"run": run.ID.String(), "state": string(state), "key": "grade:b"})
+			e := w.code(err, assay.CodeConflict)
+			equal(w, "details", e.Details, map[string]string{"run": run.ID.String(), "state": string(state), "key": "grade:b"})
+			equal(w, "error", e, w.code(store.Held(run.ID, state, w.project.Name, "grade:b"), assay.CodeConflict))
 		}
 		conflict(assay.RunQueued)
 		w.takeUp(run.ID, 0, false)
@@ -191,7 +193,7 @@ func testIdempotency(w *world) {
 	other := n
 	other.Idempotency = &store.Idempotency{Route: "POST /runs", Key: "key 'one'", BodyHash: "h2"}
 	_, _, err := w.Runs().Create(w.ctx, other)
-	w.code(err, assay.CodeIdempotency)
+	equal(w, "error", w.code(err, assay.CodeIdempotency), w.code(store.OtherRequest(*other.Idempotency, run.ID), assay.CodeIdempotency))
 	_, found, err := w.Runs().Replay(w.ctx, other.Project, *other.Idempotency)
 	equal(w, "found", found, false)
 	equal(w, "details", w.code(err, assay.CodeIdempotency).Details, map[string]string{"run": run.ID.String()})
