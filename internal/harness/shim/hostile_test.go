@@ -131,7 +131,8 @@ func TestRoomIsKeptForTheExit(t *testing.T) {
 	if err != nil || !os.SameFile(kept, got) || got.Size() >= exitRoom || e.Exit.Code != 5 {
 		t.Errorf("%+v %v %v", e, got, err)
 	}
-	if _, err := os.Lstat(filepath.Join(a.dir, socketFile)); err == nil {
-		t.Error("the socket is left")
-	}
+	until(t, 5*time.Second, "the socket is gone", func() bool {
+		_, err := os.Lstat(filepath.Join(a.dir, socketFile))
+		return err != nil
+	})
 }
