@@ -24,6 +24,16 @@ type Suites interface {
 	Newest(ctx context.Context, project assay.ProjectID) (map[string]assay.Run, error)
 }
 
+// NoSuite is the error of a name that is none of those of the project's suites.
+func NoSuite(name string, known []string) error {
+	return assay.Errorf(assay.CodeNotFound, "there is no suite %s%s", name, assay.Nearest(name, known)).WithHint("`assay suite list` shows them")
+}
+
+// NoSchedule is the error of a name that is none of those of the project's schedules.
+func NoSchedule(name string, known []string) error {
+	return assay.Errorf(assay.CodeNotFound, "there is no schedule %s%s", name, assay.Nearest(name, known)).WithHint("`assay schedule list` shows them")
+}
+
 // SuiteChange is the version that a name began to mean, with the definition as it was then.
 type SuiteChange struct {
 	Version   assay.Hash

@@ -65,13 +65,17 @@ func (s schedules) Apply(ctx context.Context, project assay.ProjectID, list []as
 func getSchedule(ctx context.Context, c conn, project assay.ProjectID, name string) (schedule assay.Schedule, err error) {
 	found, err := c.first(ctx, scheduleSelect+" WHERE s.project_id = $1 AND s.name = $2", []any{project, name}, scheduleInto(&schedule)...)
 	if err == nil && !found {
-		err = noSchedule(name)
+		err = noSchedule(ctx, c, project, name)
 	}
 	return schedule, err
 }
 
-func noSchedule(name string) error {
-	return notFound("there is no schedule %s", name).WithHint("`assay schedule list` shows them")
+func noSchedule(ctx context.Context, c conn, project assay.ProjectID, name string) error {
+	known, err := namesOf(ctx, c, "SELECT name FROM schedules WHERE project_id = $1 ORDER BY name", project)
+	if err != nil {
+		return err
+	}
+	return store.NoSchedule(name, known)
 }
 
 func (s schedules) Get(ctx context.Context, project assay.ProjectID, name string) (schedule assay.Schedule, err error) {
@@ -113,7 +117,7 @@ func (s schedules) Delete(ctx context.Context, project assay.ProjectID, name str
 	return s.write(ctx, func(ctx context.Context, t tx) error {
 		n, err := t.exec(ctx, "DELETE FROM schedules WHERE project_id = $1 AND name = $2", project, name)
 		if err == nil && n == 0 {
-			err = noSchedule(name)
+			err = noSchedule(ctx, t.conn, project, name)
 		}
 		return err
 	})

@@ -68,22 +68,30 @@ func (s suites) Get(ctx context.Context, project assay.ProjectID, name string) (
 		suite = assay.Suite{}
 		found, err := c.first(ctx, "SELECT "+suiteColumns+" FROM suites WHERE project_id = $1 AND name = $2", []any{project, name}, suiteInto(&suite)...)
 		if err == nil && !found {
-			err = noSuite(name)
+			err = noSuite(ctx, c, project, name)
 		}
 		return err
 	})
 	return suite, err
 }
 
-func noSuite(name string) error {
-	return notFound("there is no suite %s", name).WithHint("`assay suite list` shows them")
+func noSuite(ctx context.Context, c conn, project assay.ProjectID, name string) error {
+	known, err := namesOf(ctx, c, "SELECT name FROM suites WHERE project_id = $1 ORDER BY name", project)
+	if err != nil {
+		return err
+	}
+	return store.NoSuite(name, known)
+}
+
+func namesOf(ctx context.Context, c conn, query string, project assay.ProjectID) ([]string, error) {
+	return collect(ctx, c, func(name *string) []any { return []any{name} }, query, project)
 }
 
 func (s suites) Delete(ctx context.Context, project assay.ProjectID, name string) error {
 	return s.write(ctx, func(ctx context.Context, t tx) error {
 		n, err := t.exec(ctx, "DELETE FROM suites WHERE project_id = $1 AND name = $2", project, name)
 		if err == nil && n == 0 {
-			err = noSuite(name)
+			err = noSuite(ctx, t.conn, project, name)
 		}
 		return err
 	})

@@ -61,13 +61,17 @@ func getSchedule(ctx context.Context, c *conn, project assay.ProjectID, name str
 		return err
 	}, scheduleSelect+"s.project_id = ? AND s.name = ?", project, name)
 	if err == nil && !found {
-		err = noSchedule(name)
+		err = noSchedule(ctx, c, project, name)
 	}
 	return schedule, err
 }
 
-func noSchedule(name string) error {
-	return notFound("there is no schedule %s", name).WithHint("`assay schedule list` shows them")
+func noSchedule(ctx context.Context, c *conn, project assay.ProjectID, name string) error {
+	known, err := namesOf(ctx, c, "SELECT name FROM schedules WHERE project_id = ? ORDER BY name", project)
+	if err != nil {
+		return err
+	}
+	return store.NoSchedule(name, known)
 }
 
 func (s schedules) Get(ctx context.Context, project assay.ProjectID, name string) (schedule assay.Schedule, err error) {
@@ -112,7 +116,7 @@ func (s schedules) Delete(ctx context.Context, project assay.ProjectID, name str
 	return s.s.write.do(ctx, forAsk, func(t tx) error {
 		n, err := t.exec("DELETE FROM schedules WHERE project_id = ? AND name = ?", project, name)
 		if err == nil && n == 0 {
-			err = noSchedule(name)
+			err = noSchedule(ctx, t.conn, project, name)
 		}
 		return err
 	})

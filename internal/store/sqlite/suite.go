@@ -69,22 +69,31 @@ func (s suites) Get(ctx context.Context, project assay.ProjectID, name string) (
 			return err
 		}, "SELECT "+suiteColumns+" FROM suites WHERE project_id = ? AND name = ?", project, name)
 		if err == nil && !found {
-			err = noSuite(name)
+			err = noSuite(ctx, c, project, name)
 		}
 		return err
 	})
 	return suite, err
 }
 
-func noSuite(name string) error {
-	return notFound("there is no suite %s", name).WithHint("`assay suite list` shows them")
+func noSuite(ctx context.Context, c *conn, project assay.ProjectID, name string) error {
+	known, err := namesOf(ctx, c, "SELECT name FROM suites WHERE project_id = ? ORDER BY name", project)
+	if err != nil {
+		return err
+	}
+	return store.NoSuite(name, known)
+}
+
+func namesOf(ctx context.Context, c *conn, query string, project assay.ProjectID) (names []string, err error) {
+	err = c.query(ctx, func(r row) error { names = append(names, r.text(0)); return nil }, query, project)
+	return names, err
 }
 
 func (s suites) Delete(ctx context.Context, project assay.ProjectID, name string) error {
 	return s.s.write.do(ctx, forAsk, func(t tx) error {
 		n, err := t.exec("DELETE FROM suites WHERE project_id = ? AND name = ?", project, name)
 		if err == nil && n == 0 {
-			err = noSuite(name)
+			err = noSuite(ctx, t.conn, project, name)
 		}
 		return err
 	})

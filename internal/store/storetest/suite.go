@@ -25,6 +25,22 @@ func testSuites(t *testing.T, open opener) {
 			w.ok(err)
 			equal(w, "suites", len(list), 0)
 		}},
+		{"a name that is nearly one", func(w *world) {
+			_, err := w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{suite("nightly", "v1"), suite("other", "v1")}, start)
+			w.ok(err)
+			_, err = w.Schedules().Apply(w.ctx, w.project.ID, []assay.Schedule{schedule("weekly")}, start)
+			w.ok(err)
+			_, err = w.Suites().Get(w.ctx, w.project.ID, "nigthly")
+			equal(w, "get", w.code(err, assay.CodeNotFound).Message, `there is no suite nigthly (did you mean "nightly"?)`)
+			equal(w, "delete", w.code(w.Suites().Delete(w.ctx, w.project.ID, "othr"), assay.CodeNotFound).Message, `there is no suite othr (did you mean "other"?)`)
+			_, err = w.Suites().Get(w.ctx, w.project.ID, "weekly")
+			equal(w, "none is near", w.code(err, assay.CodeNotFound).Message, "there is no suite weekly")
+			_, err = w.Schedules().Get(w.ctx, w.project.ID, "week")
+			equal(w, "get", w.code(err, assay.CodeNotFound).Message, `there is no schedule week (did you mean "weekly"?)`)
+			_, err = w.Schedules().Pause(w.ctx, w.project.ID, "wekly", true, nil)
+			equal(w, "pause", w.code(err, assay.CodeNotFound).Message, `there is no schedule wekly (did you mean "weekly"?)`)
+			equal(w, "delete", w.code(w.Schedules().Delete(w.ctx, w.project.ID, "wekly"), assay.CodeNotFound).Message, `there is no schedule wekly (did you mean "weekly"?)`)
+		}},
 		{"a definition that is no JSON keeps the one before", func(w *world) {
 			before := suite("s", "v1")
 			_, err := w.Suites().Apply(w.ctx, w.project.ID, []assay.Suite{before}, start)
