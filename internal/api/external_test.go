@@ -57,7 +57,7 @@ func TestAnExternalRunReportsAndEnds(t *testing.T) {
 	no := false
 	end := engine.Finish{Code: 0, Cases: []assay.Case{
 		{Key: "a", State: assay.ItemGraded, Pass: &no, Findings: []assay.Finding{{Criterion: "ok", Value: []byte("false"), Applies: true}}},
-		{Key: "b", State: assay.ItemErrored, Error: "broke", Class: assay.ClassJudgeError},
+		{Key: "b", State: assay.ItemErrored, Error: "broke", Class: assay.ClassCaseError},
 	}}
 	r, err := w.tcp.Finish(ctx, id, end)
 	if err != nil || r.State != assay.RunCompleted || r.Counts.Total != 2 || r.Counts.Errored != 1 || !strings.Contains(r.Sentence, "1 failed") {
@@ -379,6 +379,8 @@ func TestWhatAHarnessMayNotSay(t *testing.T) {
 		{"/finish", `{"exit_code":0,"cases":[{"case":"a","pass":true,"state":"pending"}]}`, "state"},
 		{"/finish", `{"exit_code":0,"cases":[{"case":"a"}]}`, "says nothing of how it ended"},
 		{"/finish", `{"cases":[]}`, "exit_code"},
+		{"/finish", `{"exit_code":0,"cases":[{"case":"a","error":"x","class":"x\u0000y"}]}`, "class"},
+		{"/finish", `{"exit_code":0,"cases":[{"case":"a","pass":true,"class":"case_error"}]}`, "a case that is graded has not the class case_error"},
 		{"/finish", `{"exit_code":0,"results":[{"error":"x"}]}`, "path"},
 		{"/finish", `{"exit_code":0,"results":[{"path":"` + strings.Repeat("p", 1001) + `"}]}`, "length"},
 		{"/reports", `{"progress":{"total":3}}`, "done"},

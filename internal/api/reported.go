@@ -24,7 +24,7 @@ type ReportedProgress struct {
 type ReportedMetric struct {
 	Name  string     `json:"name"`
 	Value float64    `json:"value"`
-	At    *time.Time `json:"at,omitempty" doc:"absent: when the report came"`
+	At    *time.Time `json:"at,omitempty" doc:"absent: when the report came; with it a report that is sent twice makes no second point"`
 }
 
 // ExternalFinish is how a harness elsewhere ended.
@@ -57,7 +57,7 @@ type ReportedCase struct {
 	Repeat   int               `json:"repeat,omitempty" minimum:"0" doc:"which try of the case it is; a name that is there already gets the next free one"`
 	Pass     *bool             `json:"pass,omitempty" nullable:"true" doc:"what the harness says of the whole; absent or null: nothing"`
 	State    assay.ItemState   `json:"state,omitempty" enum:"graded,errored,ungradable" doc:"absent: errored where there is an error, else graded"`
-	Class    assay.Class       `json:"class,omitempty" doc:"absent: case_error where it errored, case_unscored where it is ungradable; case_skipped is one that was left out"`
+	Class    assay.Class       `json:"class,omitempty" enum:"case_error,case_skipped,case_unscored" doc:"absent: case_error where it errored, case_unscored where it is ungradable; case_skipped is one that was left out"`
 	Error    string            `json:"error,omitempty" doc:"why it broke, or why it has no verdict"`
 	Findings []ReportedFinding `json:"findings,omitempty" doc:"an answer to each criterion"`
 	Input    string            `json:"input,omitempty"`
@@ -138,6 +138,8 @@ func (c ReportedCase) given() (assay.Case, bool) {
 	}
 	if out.State == "" {
 		switch {
+		case c.Class != "" && c.Pass == nil && len(c.Findings) == 0:
+			out.State = assay.Policies[c.Class].Ends
 		case c.Error != "":
 			out.State = assay.ItemErrored
 		case c.Pass != nil || len(c.Findings) > 0:

@@ -193,6 +193,7 @@ type Harness struct {
 	Idle       bool        `json:"idle,omitempty"`      // alive, but silent for longer than the idle alarm
 	Progress   *Progress   `json:"progress,omitempty"`
 	Metrics    []Metric    `json:"metrics,omitempty" doc:"only when one run is asked for"` // the newest value of each
+	Points     int64       `json:"points,omitempty" doc:"of an external run: values of metrics that were reported"`
 	Links      []Link      `json:"links,omitempty" doc:"only when one run is asked for"`
 	Experiment string      `json:"experiment_url,omitempty"`
 	LogBytes   int64       `json:"log_bytes"`

@@ -121,7 +121,7 @@ func (e *Engine) reporting(ctx context.Context, id assay.RunID) (assay.Run, erro
 }
 
 // Report stores what an external run says; an empty report is a heartbeat. A report about a run that has
-// ended is recorded as late and changes nothing else. The run that comes back says whether a cancel was
+// ended is recorded as late, with the size that its output made the log, and changes nothing else. The run that comes back says whether a cancel was
 // asked for: whoever runs the harness then ends it and calls FinishExternal.
 func (e *Engine) Report(ctx context.Context, id assay.RunID, r Report) (assay.Run, error) {
 	defer e.silence.Speaks(id)()
@@ -132,16 +132,18 @@ func (e *Engine) Report(ctx context.Context, id assay.RunID, r Report) (assay.Ru
 	if err := r.validate(now); err != nil {
 		return assay.Run{}, err
 	}
-	late := false
+	late, points := false, []store.Point(nil)
 	run, err := e.store.Harnesses().Report(ctx, id, now, func(f *assay.Harness, ended bool) (bool, error) {
 		if late = ended; late {
 			f.LateAt, f.Late = &now, r.String()
+			r.logInto(f)
 			return false, nil
 		}
+		points = r.points(f.Points)
 		return r.into(f, now), nil
 	})
-	if err == nil && !late && len(r.Metrics) > 0 {
-		err = e.store.Harnesses().AddPoints(ctx, id, r.points())
+	if err == nil && !late && len(points) > 0 {
+		err = e.store.Harnesses().AddPoints(ctx, id, points)
 	}
 	return run, err
 }
@@ -164,7 +166,7 @@ const casesBatch = 500
 // lost before gets the end recorded as a late report.
 func (e *Engine) FinishExternal(ctx context.Context, id assay.RunID, f Finish) (assay.Run, error) {
 	defer e.silence.Speaks(id)() // cases without number take their time
-	if err := f.checkKeys(); err != nil {
+	if err := f.checkCases(); err != nil {
 		return assay.Run{}, err
 	}
 	select {
@@ -256,12 +258,30 @@ func (f Finish) ends(run assay.Run, now time.Time) (Event, store.Change) {
 // maxCaseKey bounds the key of a case, in bytes: databases keep keys in an index.
 const maxCaseKey = 1000
 
-func (f Finish) checkKeys() error {
+func (f Finish) checkCases() error {
 	for i, c := range f.Cases {
+		if err := checkClass(c); err != nil {
+			return assay.About(fmt.Sprintf("case %d (%.80q)", i+1, c.Key), err)
+		}
 		if c.Key == "" || len(c.Key) > maxCaseKey {
 			return assay.Errorf(assay.CodeInvalid, "case %d has a key of %d bytes", i+1, len(c.Key)).
 				WithHint("name each case with 1 to %d bytes that are the same in every run; the text of a case belongs into input", maxCaseKey)
 		}
+	}
+	return nil
+}
+
+// checkClass refuses a class that is none of a case, or not of how it ended.
+func checkClass(c assay.Case) error {
+	switch {
+	case c.Class == "":
+		return nil
+	case c.Class != assay.ClassCaseError && c.Class != assay.ClassCaseSkipped && c.Class != assay.ClassCaseUnscored:
+		return assay.Errorf(assay.CodeInvalid, "class %.40q is none of a case", c.Class).
+			WithHint("use %s, %s or %s, or leave it out", assay.ClassCaseError, assay.ClassCaseSkipped, assay.ClassCaseUnscored)
+	case assay.Policies[c.Class].Ends != c.State:
+		return assay.Errorf(assay.CodeInvalid, "a case that is %s has not the class %s", c.State, c.Class).
+			WithHint("%s is of cases that are %s", c.Class, assay.Policies[c.Class].Ends)
 	}
 	return nil
 }

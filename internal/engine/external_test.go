@@ -121,7 +121,7 @@ func TestHowExternalRunsEnd(t *testing.T) {
 			}
 			c.finish.Cases = []assay.Case{
 				{Key: "a", State: assay.ItemGraded, Pass: new(true)}, {Key: "b", State: assay.ItemGraded, Pass: new(false)},
-				{Key: "c", State: assay.ItemErrored, Class: assay.ClassJudgeError, Error: "it broke"},
+				{Key: "c", State: assay.ItemErrored, Class: assay.ClassCaseError, Error: "it broke"},
 			}
 			first, err := w.engine.FinishExternal(t.Context(), run.ID, c.finish)
 			if err != nil || first.State != c.state || first.Reason != c.reason || first.Planned != 3 {
@@ -175,5 +175,69 @@ func TestKeysOfCasesAreBounded(t *testing.T) {
 	}
 	if got, err := w.engine.FinishExternal(t.Context(), run.ID, engine.Finish{Cases: []assay.Case{{Key: strings.Repeat("k", 1000), State: assay.ItemGraded, Pass: new(true)}}}); err != nil || got.Planned != 1 {
 		t.Errorf("%d cases, %v", got.Planned, err)
+	}
+}
+
+// Classes go into counts, reports and hints: only those that there are of cases.
+func TestClassesOfCasesAreKnown(t *testing.T) {
+	w := newWorld(t)
+	run := w.external(t, engine.ExternalRequest{Name: "ci"})
+	for _, c := range []assay.Case{
+		{Key: "a", State: assay.ItemErrored, Class: "whatever"}, {Key: "a", State: assay.ItemErrored, Class: assay.ClassJudgeError},
+		{Key: "a", State: assay.ItemErrored, Class: assay.ClassCaseSkipped}, {Key: "a", State: assay.ItemGraded, Class: assay.ClassCaseError},
+	} {
+		_, err := w.engine.FinishExternal(t.Context(), run.ID, engine.Finish{Cases: []assay.Case{c}})
+		if assay.CodeOf(err) != assay.CodeInvalid || !strings.Contains(err.Error(), `case 1 ("a")`) {
+			t.Errorf("%s %s: %v", c.State, c.Class, err)
+		}
+	}
+	if got, _ := w.get(t, run.ID); got.State != assay.RunRunning || got.Planned != 0 {
+		t.Errorf("%s with %d cases", got.State, got.Planned)
+	}
+}
+
+// The points of an external run have a bound; its newest values are shown beyond it.
+func TestPointsOfAnExternalRunAreBounded(t *testing.T) {
+	w := newWorld(t)
+	run := w.external(t, engine.ExternalRequest{Name: "ci"})
+	// The run has reported almost all that is kept.
+	if _, err := w.store.Harnesses().Report(t.Context(), run.ID, now(), func(f *assay.Harness, _ bool) (bool, error) { f.Points = 99_998; return false, nil }); err != nil {
+		t.Fatal(err)
+	}
+	at := now()
+	for i := range 3 {
+		metrics := []assay.Metric{{Name: "a", Value: float64(i), At: at.Add(time.Duration(i) * time.Second)}, {Name: "b", Value: float64(i), At: at.Add(time.Duration(i) * time.Second)}}
+		if _, err := w.engine.Report(t.Context(), run.ID, engine.Report{Metrics: metrics}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, facts := w.get(t, run.ID)
+	if facts.Points != 100_004 || len(facts.Metrics) != 2 || facts.Metrics[1].Value != 2 {
+		t.Errorf("%+v", facts)
+	}
+	for _, name := range []string{"a", "b"} {
+		if points, err := w.store.Harnesses().Points(t.Context(), run.ID, name, 10); err != nil || len(points) != 1 {
+			t.Errorf("%s: %v, %v", name, points, err)
+		}
+	}
+}
+
+// Output that comes after the end is in the log, and its size is told as it is.
+func TestLateOutputCounts(t *testing.T) {
+	w := newWorld(t)
+	run := w.external(t, engine.ExternalRequest{Name: "ci"})
+	if _, err := w.engine.Report(t.Context(), run.ID, engine.Report{LogBytes: 10, LogLines: 1}); err != nil {
+		t.Fatal(err)
+	}
+	ended, err := w.engine.FinishExternal(t.Context(), run.ID, engine.Finish{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.engine.Report(t.Context(), run.ID, engine.Report{LogBytes: 30, LogLines: 3, Progress: &assay.Progress{Done: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	got, facts := w.get(t, run.ID)
+	if facts.LogBytes != 30 || facts.LogLines != 3 || facts.Progress != nil || !strings.Contains(facts.Late, "30 bytes of log") || got.State != ended.State || !got.EndedAt.Equal(*ended.EndedAt) {
+		t.Errorf("%+v, %+v", got, facts)
 	}
 }

@@ -81,19 +81,33 @@ func (r Report) into(f *assay.Harness, now time.Time) (advanced bool) {
 	if r.Experiment != "" {
 		f.Experiment, advanced = r.Experiment, true
 	}
-	if r.LogBytes > f.LogBytes {
-		f.LogBytes, f.LogLines, advanced = r.LogBytes, max(r.LogLines, f.LogLines), true
+	if r.logInto(f) {
+		advanced = true
 	}
+	f.Points += int64(len(r.Metrics))
 	if advanced {
 		f.ActiveAt = &now
 	}
 	return advanced
 }
 
-// points numbers values by their time: a report that is sent twice makes no second point.
-func (r Report) points() []store.Point {
+// logInto stores how much output there is by now.
+func (r Report) logInto(f *assay.Harness) (more bool) {
+	if more = r.LogBytes > f.LogBytes; more {
+		f.LogBytes, f.LogLines = r.LogBytes, max(r.LogLines, f.LogLines)
+	}
+	return more
+}
+
+// maxPoints bounds how many values of metrics an external run keeps over time; of later ones only the newest
+// of each name is.
+const maxPoints = 100_000
+
+// points numbers values by their time: a report that says when, and is sent twice, makes no second point.
+// known is how many were reported before.
+func (r Report) points(known int64) []store.Point {
 	var points []store.Point
-	for i, m := range r.Metrics {
+	for i, m := range r.Metrics[:min(int64(len(r.Metrics)), max(0, maxPoints-known))] {
 		points = append(points, store.Point{N: m.At.UnixNano() + int64(i), Metric: m})
 	}
 	return points

@@ -40,7 +40,7 @@ func facts() assay.Harness {
 	return assay.Harness{
 		Launch: 2, Where: "host", PID: 4711, Env: []string{"A=1", "KEY=***"}, LaunchedAt: ptr(at(2)), ActiveAt: ptr(at(3)), Idle: true,
 		Progress: &assay.Progress{Done: 3.5, Total: 10, Text: "<3> of \u2028 10", Guessed: true, At: at(3)},
-		Metrics:  []assay.Metric{{Name: "accuracy", Value: 1.0 / 3, At: at(3)}}, Links: []assay.Link{{URL: "https://x/?a=1&b=2", Text: "x"}},
+		Metrics:  []assay.Metric{{Name: "accuracy", Value: 1.0 / 3, At: at(3)}}, Points: 5, Links: []assay.Link{{URL: "https://x/?a=1&b=2", Text: "x"}},
 		Experiment: "https://x/1", LogBytes: 1 << 40, LogLines: 7, LogDropped: 9,
 		Exit:    &assay.Exit{Cause: assay.ExitTimeLimit, Code: -1, Signal: "SIGKILL", Killed: true, Error: "e", At: at(4)},
 		Results: []assay.ResultSum{{Path: "out.xml", Format: assay.ResultJUnit, Cases: 3, Error: "line 7"}}, LateAt: ptr(at(5)), Late: "exit 0",
