@@ -47,6 +47,7 @@ type server struct {
 	hub   *hub
 	gates gates
 	ended ended
+	large chan struct{} // one for each large finish that is read
 }
 
 // New makes the handler of the API: everything under Root, /openapi.json, /healthz and /metrics. It must be
@@ -63,7 +64,7 @@ func Document() ([]byte, error) {
 }
 
 func build(services Services) (http.Handler, huma.API) {
-	s := &server{Services: services}
+	s := &server{Services: services, large: make(chan struct{}, largeAtOnce)}
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"assay/internal/assay"
 	"assay/internal/engine"
@@ -34,8 +35,29 @@ type ExternalReported struct {
 	Stop bool  `json:"stop,omitempty" doc:"a cancel was asked for: end the harness, and report its finish"`
 }
 
-// finishBytes bounds a finish with its cases.
-const finishBytes = 64 << 20
+// finishBytes bounds a finish with its cases. Decoded it takes several times that, so of those above
+// largeFinish only largeAtOnce are read at a time.
+const (
+	finishBytes = 64 << 20
+	largeFinish = 1 << 20
+	largeAtOnce = 2
+)
+
+// finishing lets a finish wait for its turn before its body is read. Its run has not fallen silent meanwhile.
+func (s *server) finishing(ctx huma.Context, next func(huma.Context)) {
+	if id, err := assay.ParseRunID(ctx.Param("run")); err == nil {
+		defer s.Engine.Silence().Speaks(id)()
+	}
+	if r, _ := humago.Unwrap(ctx); r.ContentLength < 0 || r.ContentLength > largeFinish {
+		select {
+		case s.large <- struct{}{}:
+			defer func() { <-s.large }()
+		case <-ctx.Context().Done():
+			return
+		}
+	}
+	next(ctx)
+}
 
 type externalInput struct {
 	ProjectInput
@@ -75,7 +97,7 @@ func (s *server) externalRoutes(a huma.API) {
 	route(s, a, huma.Operation{OperationID: "finish-external", Method: http.MethodPost, Path: "/runs/{run}/finish", Tags: tags,
 		Summary:      "Tell how an external run ended",
 		Description:  "Exit code 0 completes it, anything else fails it. Told twice it stays as it was told first.",
-		MaxBodyBytes: finishBytes},
+		MaxBodyBytes: finishBytes, Middlewares: huma.Middlewares{s.finishing}},
 		func(ctx context.Context, in *externalFinishInput) (*answer[RunView], error) {
 			f, err := in.Body.finish()
 			if err != nil {
