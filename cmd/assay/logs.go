@@ -15,7 +15,7 @@ type logsCmd struct {
 	runArg
 	Follow bool   `short:"f" xor:"how" help:"Go on with what comes, until the run has ended."`
 	Tail   *int   `placeholder:"N" help:"Only the last N lines; with --follow begin with them. 0 is none."`
-	Search string `placeholder:"TEXT" xor:"how" help:"Only lines that hold this, with their numbers; case does not matter."`
+	Search string `placeholder:"TEXT" xor:"how" help:"Only lines that hold this, with their numbers, as --plain shows them; case does not matter."`
 	Plain  bool   `help:"Without colours and other escape sequences; of a line that was overwritten only what was left."`
 }
 
@@ -35,6 +35,9 @@ Example:
 func (c *logsCmd) Run(a *app) error {
 	if c.Tail != nil && *c.Tail < 0 {
 		return misuse("--tail %d is not a number of lines", *c.Tail)
+	}
+	if c.Tail != nil && c.Search != "" {
+		return misuse("--tail and --search cannot be used together").WithHint("--search prints every line that holds the text, first to last: `assay logs %s --search TEXT | tail -n %d` keeps the last ones", c.RunID, *c.Tail)
 	}
 	d, id, err := c.open(a, a.look)
 	if err != nil {

@@ -65,7 +65,7 @@ func (s Settings) Validate() error {
 	if s.ArmType != ArmBool && s.ArmType != ArmString {
 		return Errorf(CodeInvalid, "arm_type %q is not known", s.ArmType).WithHint("use bool or string")
 	}
-	if _, err := time.LoadLocation(s.Zone); err != nil || s.Zone == "" || s.Zone == "Local" {
+	if _, err := Zone(s.Zone); err != nil {
 		return Errorf(CodeInvalid, "zone %q is not a known time zone", s.Zone).WithHint("use an IANA name such as UTC or Europe/Berlin")
 	}
 	if s.Settle < 0 {

@@ -23,6 +23,8 @@ func TestSettingsThatCannotWork(t *testing.T) {
 		"negative settling":   func(s *Settings) { s.Settle = -time.Second },
 		"no such zone":        func(s *Settings) { s.Zone = "Mars/Olympus" },
 		"the machine's zone":  func(s *Settings) { s.Zone = "Local" },
+		"a machine's zone":    func(s *Settings) { s.Zone = "localtime" },
+		"a machine's rules":   func(s *Settings) { s.Zone = "posixrules" },
 		"no zone":             func(s *Settings) { s.Zone = "" },
 		"no such type of arm": func(s *Settings) { s.ArmType = "number" },
 	} {

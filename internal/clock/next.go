@@ -21,10 +21,10 @@ func parse(def assay.ScheduleDef) (t timetable, err error) {
 	if t.cron, err = parseCron(def.Cron); err != nil {
 		return t, err
 	}
-	if def.Zone == "" || def.Zone == "Local" {
+	if def.Zone == "" {
 		return t, bad("the schedule names no zone").WithHint("use a name of the IANA database, for instance Europe/Berlin or UTC")
 	}
-	if t.zone, err = time.LoadLocation(def.Zone); err != nil {
+	if t.zone, err = assay.Zone(def.Zone); err != nil {
 		return t, bad("zone %.40q is not known", def.Zone).WithHint("use a name of the IANA database, for instance Europe/Berlin or UTC")
 	}
 	return t, nil

@@ -126,6 +126,7 @@ var mistakes = map[string]struct {
 	"no cron":                {from: "    cron: 0 3 * * *\n", to: "", says: `line 21: the schedule "night" has no cron expression`},
 	"bad cron":               {from: "cron: 0 3 * * *", to: "cron: 99 3 * * *", says: "line 22: the minute is 99", hint: "0 to 59", beyond: true},
 	"zone":                   {from: "zone: UTC", to: "zone: Mars/Base", says: `line 23: zone "Mars/Base" is not known`, hint: "IANA", beyond: true},
+	"zone of a machine":      {from: "zone: UTC", to: "zone: localtime", says: `line 23: zone "localtime" is not known`, beyond: true},
 	"zone of the machine":    {from: "zone: UTC", to: "zone: Local", says: `line 23: zone "Local" is not known`, beyond: true},
 	"catch_up":               {from: "zone: UTC", to: "catch_up: all", says: `line 23: catch_up "all" is not known`, hint: "one or none"},
 	"overlap":                {from: "zone: UTC", to: "overlap: que", says: `line 23: overlap "que" is not known (did you mean "queue"?)`},

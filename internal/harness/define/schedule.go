@@ -57,7 +57,7 @@ func (f *reader) schedule(key, n *yaml.Node) (assay.ScheduleDef, error) {
 	if d.Cron == "" {
 		return d, definition.At(p.at(key, "cron"), "the schedule %q has no cron expression", key.Value).WithHint("write minute, hour, day, month and weekday, for instance `cron: '0 3 * * *'`")
 	}
-	if _, err := time.LoadLocation(d.Zone); err != nil || d.Zone == "" || d.Zone == "Local" {
+	if _, err := assay.Zone(d.Zone); err != nil {
 		return d, definition.At(p.at(key, "zone"), "zone %.40q is not known", d.Zone).WithHint("use a name of the IANA database, for instance Europe/Berlin or UTC")
 	}
 	if (d.Suite == nil) == (d.Grade == nil) {
