@@ -6,9 +6,6 @@ import (
 	"assay/internal/assay"
 )
 
-// CaseBytes is how much of what cases say a page holds. Of heads, which keep little of it, so much is read.
-const CaseBytes = 4 << 20
-
 // What a head keeps of a case.
 const (
 	HeadFindings = 20
@@ -62,7 +59,7 @@ type CasePage struct {
 
 // NewCasePage is an empty page of cases after one.
 func NewCasePage(run assay.RunID, q CaseQuery, p Page, after int64) *CasePage {
-	return &CasePage{run: run, heads: q.Heads, limit: p.Rows(), left: CaseBytes, after: after}
+	return &CasePage{run: run, heads: q.Heads, limit: p.Rows(), left: PageBytes, after: after}
 }
 
 // caseStep bounds how many rows are asked for at once: what does not fit is read in vain.
@@ -118,7 +115,7 @@ func (p *CasePage) Graded() (seqs []int64) {
 func (p *CasePage) Cut(findings map[int64]int) (next string) {
 	total := 0
 	for i := range p.Cases {
-		if total += p.sizes[i] + findings[p.Cases[i].Seq]; total > CaseBytes && i > 0 {
+		if total += p.sizes[i] + findings[p.Cases[i].Seq]; total > PageBytes && i > 0 {
 			p.Cases, p.more = p.Cases[:i:i], true
 			break
 		}

@@ -19,6 +19,10 @@ const (
 	maxLimit     = 10_000
 )
 
+// PageBytes is how much of what cases or verdicts say a page holds; one alone may say more. Of heads of cases,
+// which keep little of it, so much is read.
+const PageBytes = 4 << 20
+
 // Rows is how many rows the page may hold, for implementations: they read one more to know whether
 // there is a next page.
 func (p Page) Rows() int {

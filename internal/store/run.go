@@ -290,7 +290,7 @@ type ItemQuery struct {
 // Verdicts are append-only.
 type Verdicts interface {
 	// List pages through verdicts of a run (as its items adopted them, reused ones included) or of a
-	// session (every run, newest first).
+	// session (every run, newest first). A page ends with the one with which it holds PageBytes.
 	List(ctx context.Context, q VerdictQuery, p Page) (verdicts []assay.Verdict, next string, err error)
 	// Tally counts the newest item of each (content, judge, repeat) over a chain of runs by stratum,
 	// judge, repeat, state, class, pass, reused and cut. The chain is given newest first. With through > 0

@@ -63,7 +63,7 @@ type Harnesses interface {
 	// cases may be sent twice; one whose key and repeat another case has gets the next repeat; a criterion that
 	// a case answers twice gets a number. Many cases take several transactions, none of them long.
 	PutCases(ctx context.Context, f Fence, cases []assay.Case, now time.Time) error
-	// Cases page in seq order. Zero fields of q select all. A page holds at most CaseBytes of what they say,
+	// Cases page in seq order. Zero fields of q select all. A page holds at most PageBytes of what they say,
 	// but one case at least. What Pass says of a case that is not graded is kept, and is no verdict.
 	Cases(ctx context.Context, run assay.RunID, q CaseQuery, p Page) (cases []assay.Case, next string, err error)
 	// AddPoints stores points of metrics, numbered by their place in the launch's events: one that is

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
 
@@ -72,15 +73,18 @@ func (v verdicts) List(ctx context.Context, q store.VerdictQuery, p store.Page) 
 	args = append(args, after.Seq, q.Run != 0, after.Run, after.Unit)
 	var g grouper
 	err = v.read(ctx, func(ctx context.Context, c conn) error {
-		g = grouper{}
-		return c.each(ctx, g.add, rest, append([]any{}, args...), g.row.into()...)
+		g = grouper{limit: limit}
+		err := c.each(ctx, g.add, rest, append([]any{}, args...), g.row.into()...)
+		if g.more {
+			return nil
+		}
+		return err
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	if len(g.list) > limit {
-		next = store.Cursor(g.keys[limit-1])
-		g.list = g.list[:limit]
+	if g.more {
+		next = store.Cursor(g.keys[len(g.keys)-1])
 	}
 	return g.list, next, nil
 }
@@ -105,18 +109,28 @@ func (r *finding) into() []any {
 
 // grouper makes verdicts of rows.
 type grouper struct {
-	row  finding
-	list []assay.Verdict
-	keys []verdictKey
+	row   finding
+	limit int
+	size  int // bytes
+	list  []assay.Verdict
+	keys  []verdictKey
+	more  bool // than a page holds
 }
+
+// errFull ends a query whose page is full.
+var errFull = errors.New("the page is full")
 
 func (g *grouper) add() error {
 	r := &g.row
 	r.key.Graded, r.key.Run = r.GradedAt, int64(r.Run)
 	if n := len(g.keys); n == 0 || g.keys[n-1] != r.key {
+		if g.more = n == g.limit || g.size > store.PageBytes; g.more {
+			return errFull
+		}
 		g.keys = append(g.keys, r.key)
 		g.list = append(g.list, r.Verdict)
 	}
+	g.size += len(r.f.Criterion) + len(r.f.Value) + len(r.f.Reason) + len(r.evidence)
 	return r.addTo(&g.list[len(g.list)-1].Answer)
 }
 

@@ -71,9 +71,8 @@ func (v verdicts) List(ctx context.Context, q store.VerdictQuery, p store.Page) 
 	if err == errStop {
 		err = nil
 	}
-	if len(g.list) > limit {
-		next = store.Cursor(g.keys[limit-1])
-		g.list = g.list[:limit]
+	if g.more {
+		next = store.Cursor(g.keys[len(g.keys)-1])
 	}
 	return g.list, next, err
 }
@@ -81,19 +80,23 @@ func (v verdicts) List(ctx context.Context, q store.VerdictQuery, p store.Page) 
 // grouper makes verdicts of rows, each of which is one finding.
 type grouper struct {
 	limit int
+	size  int // bytes
 	list  []assay.Verdict
 	keys  []verdictKey
+	more  bool // than a page holds
 }
 
 func (g *grouper) add(r row) error {
 	key := verdictKey{Graded: r.int(21), Run: r.int(9), Seq: r.int(22), Unit: r.int(2)}
 	if n := len(g.keys); n == 0 || g.keys[n-1] != key {
-		g.keys = append(g.keys, key)
-		g.list = append(g.list, scanVerdict(r))
-		if len(g.list) > g.limit {
+		if n == g.limit || g.size > store.PageBytes {
+			g.more = true
 			return errStop
 		}
+		g.keys = append(g.keys, key)
+		g.list = append(g.list, scanVerdict(r))
 	}
+	g.size += len(r.text(1)) + len(r.text(4)) + len(r.text(7)) + len(r.text(8))
 	return addFinding(&g.list[len(g.list)-1].Answer, r, r.int(9), r.int(10))
 }
 

@@ -19,7 +19,7 @@ func testCases(t *testing.T, open opener) {
 		{"a case is an item with a verdict", testCaseItems},
 		{"an error is no verdict", testCaseErrors},
 		{"select and page", testCasePages},
-		{"a page holds so many bytes", testCaseBytes},
+		{"a page holds so many bytes", testCasePageBytes},
 		{"a head holds what a list shows", testCaseHeads},
 		{"cases that are sent twice", testCasesTwice},
 		{"two results of one name are two repeats", testCaseRepeats},
@@ -209,7 +209,7 @@ func testCasePages(w *world) {
 }
 
 // A page of cases that say all they may stays small, whatever its limit, and none is left out.
-func testCaseBytes(w *world) {
+func testCasePageBytes(w *world) {
 	f := w.suiteRun("s")
 	long := func(n int) string { return strings.Repeat("0123456789abcdef", n/16) }
 	var all []assay.Case
@@ -235,7 +235,7 @@ func testCaseBytes(w *world) {
 		pages := 0
 		got := w.casesBy(f.Run, store.CaseQuery{}, limit, func(page []assay.Case) {
 			pages++
-			if raw, err := json.Marshal(page); err != nil || len(raw) > store.CaseBytes*9/8 && len(page) > 1 {
+			if raw, err := json.Marshal(page); err != nil || len(raw) > store.PageBytes*9/8 && len(page) > 1 {
 				w.Errorf("%d cases in %d bytes, %v", len(page), len(raw), err)
 			}
 		})
@@ -243,6 +243,22 @@ func testCaseBytes(w *world) {
 		if pages < 6 {
 			w.Errorf("%d pages", pages)
 		}
+	}
+	var verdicts []assay.Verdict
+	for p := (store.Page{Limit: 10_000}); ; {
+		list, next, err := w.Verdicts().List(w.ctx, store.VerdictQuery{Run: f.Run}, p)
+		w.ok(err)
+		if raw, err := json.Marshal(list); err != nil || len(raw) > store.PageBytes*2 {
+			w.Errorf("%d verdicts in %d bytes, %v", len(list), len(raw), err)
+		}
+		verdicts = append(verdicts, list...)
+		if p.Cursor = next; next == "" {
+			break
+		}
+	}
+	equal(w, "verdicts", len(verdicts), 30)
+	for i, v := range verdicts {
+		equal(w, "findings", v.Findings, all[i/3*4+[]int{0, 2, 3}[i%3]].Findings)
 	}
 	heads := w.casesBy(f.Run, store.CaseQuery{Heads: true}, 10_000, func(page []assay.Case) {
 		if raw, err := json.Marshal(page); err != nil || len(raw) > len(page)*10_000 {
