@@ -142,7 +142,7 @@ type projectDeleteCmd struct {
 }
 
 func (projectDeleteCmd) Help() string {
-	return "Sessions, judges, runs and verdicts go with it. Refused while a run is active.\n\nExample:\n\n    assay project delete support --yes"
+	return "Sessions, judges, runs with their output, and verdicts go with it. Refused while a run is active.\n\nExample:\n\n    assay project delete support --yes"
 }
 
 func (c *projectDeleteCmd) Run(a *app) error {
