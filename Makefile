@@ -18,7 +18,8 @@ run: build ## the demo: sessions are made, graded and reported; then it serves u
 
 test: check ## what CI runs: checks, every test, every fuzz target for a short time, and what was skipped
 	@# -count=1: tests that build the program themselves would be answered from the cache after a change of it
-	$(GO) run ./internal/testsummary -fuzz $(FUZZ) -- -count=1 -timeout $(TIMEOUT) ./...
+	@# end to end comes last, by itself: it holds bounds of time, which say nothing while compilers run beside it
+	$(GO) run ./internal/testsummary -alone ./internal/e2e -fuzz $(FUZZ) -- -count=1 -timeout $(TIMEOUT) ./...
 
 check: ## gofmt, go vet, the import map
 	@unformatted=$$(gofmt -l cmd internal); if [ -n "$$unformatted" ]; then echo "gofmt these files:"; echo "$$unformatted"; exit 1; fi

@@ -221,7 +221,7 @@ func (w *world) promptfoos() (pids []int) {
 // cases reads a run's cases over the network, by the descriptions of their tests. The command prints the same.
 func (w *world) cases(c *client.Client, id assay.RunID) map[string]assay.Case {
 	w.t.Helper()
-	page := must[api.Page[assay.Case]](w.t)(c.Cases(w.t.Context(), id, api.CaseQuery{}, store.Page{}))
+	page := must[api.Page[assay.Case]](w.t)(c.Cases(w.t.Context(), id, api.CaseQuery{Full: true}, store.Page{}))
 	var printed []assay.Case
 	for d := json.NewDecoder(strings.NewReader(w.ok("runs", "cases", id.String(), "--json"))); d.More(); {
 		var v assay.Case

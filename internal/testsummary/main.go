@@ -1,7 +1,7 @@
 // Command testsummary runs go test and every fuzz target for a short time, and says at the end what
 // was skipped and why: a skip that nobody sees is a test that does not exist.
 //
-//	go run ./internal/testsummary [-fuzz 2s] -- [go test flags and packages]
+//	go run ./internal/testsummary [-alone PACKAGE] [-fuzz 2s] -- [go test flags and packages]
 //
 // Where CI or ASSAY_REQUIRE_POSTGRES is set, a test that was skipped because PostgreSQL or the
 // shared data is missing counts as failed.
@@ -17,19 +17,21 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 )
 
 func main() {
 	fuzz := flag.Duration("fuzz", 0, "run every fuzz target for this long; 0: not at all")
+	alone := flag.String("alone", "", "a package that is tested when the others are done: it measures time")
 	flag.Parse()
 	args := flag.Args()
 	if len(args) == 0 {
 		args = []string{"./..."}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ok, err := run(ctx, os.Stdout, args, *fuzz)
+	ok, err := run(ctx, os.Stdout, args, *alone, *fuzz)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testsummary:", err)
@@ -39,12 +41,20 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, out io.Writer, args []string, fuzz time.Duration) (bool, error) {
+func run(ctx context.Context, out io.Writer, args []string, alone string, fuzz time.Duration) (bool, error) {
 	began := time.Now()
 	s := newSummary(out)
-	tested, err := s.test(ctx, args)
+	rounds, err := split(ctx, args, alone)
 	if err != nil {
 		return false, err
+	}
+	tested := true
+	for _, round := range rounds {
+		passed, err := s.test(ctx, round)
+		if err != nil {
+			return false, err
+		}
+		tested = tested && passed
 	}
 	fuzzed, targets := true, 0
 	if fuzz > 0 && tested {
@@ -59,6 +69,33 @@ func run(ctx context.Context, out io.Writer, args []string, fuzz time.Duration) 
 	return tested && fuzzed && missing == 0, nil
 }
 
+// split are the arguments of go test, once for all packages but alone, and once for alone.
+func split(ctx context.Context, args []string, alone string) ([][]string, error) {
+	if alone == "" {
+		return [][]string{args}, nil
+	}
+	flags := slices.DeleteFunc(slices.Clone(args), isPackage)
+	list := func(patterns ...string) ([]string, error) {
+		cmd := command(ctx, append([]string{"list"}, patterns...))
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("list packages: %w", err)
+		}
+		return strings.Fields(string(out)), nil
+	}
+	last, err := list(alone)
+	if err != nil {
+		return nil, err
+	}
+	all, err := list(packages(args)...)
+	if err != nil {
+		return nil, err
+	}
+	first := slices.DeleteFunc(all, func(p string) bool { return slices.Contains(last, p) })
+	return [][]string{slices.Concat(flags, first), slices.Concat(flags, last)}, nil
+}
+
 // strict says whether this machine must have everything.
 func strict(env func(string) string) bool {
 	return env("CI") != "" || env("ASSAY_REQUIRE_POSTGRES") != ""
@@ -67,11 +104,15 @@ func strict(env func(string) string) bool {
 // packages are the arguments that are not flags.
 func packages(args []string) (out []string) {
 	for _, a := range args {
-		if strings.HasPrefix(a, ".") || strings.HasPrefix(a, "assay/") {
+		if isPackage(a) {
 			out = append(out, a)
 		}
 	}
 	return out
+}
+
+func isPackage(arg string) bool {
+	return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "assay/")
 }
 
 // test runs go test and prints what it would have printed.

@@ -73,3 +73,16 @@ func TestFuzzTargetsAreFound(t *testing.T) {
 		t.Errorf("targets %s, want %s", got, want)
 	}
 }
+
+func TestAPackageIsTestedAlone(t *testing.T) {
+	rounds, err := split(t.Context(), []string{"-count=1", "assay/internal/testsummary", "assay/internal/price"}, "assay/internal/price")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(rounds), "[[-count=1 assay/internal/testsummary] [-count=1 assay/internal/price]]"; got != want {
+		t.Errorf("rounds %s, want %s", got, want)
+	}
+	if _, err := split(t.Context(), []string{"assay/internal/price"}, "assay/internal/nosuch"); err == nil {
+		t.Error("a package that there is not is passed over")
+	}
+}
