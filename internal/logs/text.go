@@ -109,6 +109,9 @@ func Plain(b []byte) []byte {
 			i++
 		case c1(b[i:]):
 			i += 2
+		case len(out) > 0 && c1([]byte{out[len(out)-1], c}): // two halves that had something between them
+			out = out[:len(out)-1]
+			i++
 		default:
 			out = append(out, c)
 			i++

@@ -95,6 +95,8 @@ func FuzzEdge(f *testing.F) {
 
 func FuzzPlain(f *testing.F) {
 	f.Add([]byte("\x1b[1;31mError\x1b[0m: \x1b]0;t\x07x\r\n\x1b(B"))
+	f.Add([]byte("\xc2\x1d\x90"))
+	f.Add([]byte("\xc2\xc2\x1d\x90\x00\x90"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		plain := Plain(b)
 		for _, c := range plain {
