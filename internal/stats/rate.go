@@ -35,7 +35,7 @@ func Mean(strata []Stratum, least, most Value) Estimate {
 	var sum, domain float64
 	for _, h := range merged {
 		if h.Observed > 0 {
-			w := weight(h, e.Size) / float64(h.Observed)
+			w := weight(h.Stratum, e.Size) / float64(h.Observed)
 			sum += w * h.Sum
 			domain += w * float64(h.Domain)
 		}
