@@ -13,6 +13,8 @@ const (
 	NothingRepeated   Absence = "nothing_repeated"       // no unit was measured twice
 	NoInterval        Absence = "no_interval"            // nothing here estimates one rightly (FlipRate says why)
 	NoFreedom         Absence = "no_degrees_of_freedom"  // one observation a stratum: nothing says how much they vary
+	NoCommonDay       Absence = "no_common_day"          // no day has graded units in both arms
+	NoUsers           Absence = "no_users"               // users are not known
 	TooFewUsers       Absence = "too_few_users"          // the effective number of users is below MinUsers
 )
 

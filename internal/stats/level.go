@@ -85,13 +85,14 @@ func MeanInterval(strata []Stratum, users []Cell, target Target, least, most Val
 type level struct {
 	groups      []group
 	least, most Value
+	pseudo      float64 // how often each limit is added where a stratum shows no variance
 	size, n     float64 // N; units in the domain
 	p, d        float64
 	of          []int // of each given stratum its group, or -1
 }
 
 func newLevel(strata []Stratum, least, most Value) (*level, Absence) {
-	l := &level{least: least, most: most, of: make([]int, len(strata))}
+	l := &level{least: least, most: most, pseudo: 1, of: make([]int, len(strata))}
 	var observed int64
 	for _, h := range strata {
 		l.size += float64(h.Size)
@@ -133,6 +134,7 @@ func (l *level) unit(h group) float64 { return float64(h.Size) / l.size / float6
 // spread is what RateInterval's and MeanInterval's formulas need of the sample.
 type spread struct {
 	v, df, q float64
+	carried  float64 // the degrees of freedom where few users carry the variance; 0 without users
 	census   bool
 	method   Method
 }
@@ -174,8 +176,10 @@ func (l *level) variance(users []Cell, target Target) (spread, Absence) {
 	}
 	if target == Process && crowd != nil {
 		out.method = MethodUsers
-		out.v = crowd.jackknife() + smoothing
+		jackknife := crowd.jackknife()
+		out.v = jackknife + smoothing
 		out.df = crowd.effective() - 1
+		out.carried = welch(spread{v: jackknife, df: crowd.carriers()}, spread{v: smoothing, df: out.df})
 		if crowd.effective() < MinUsers {
 			return out, TooFewUsers
 		}
@@ -202,9 +206,9 @@ func (l *level) moments(h group, n float64, smooth bool) moments {
 	m := moments{mean: (y - l.p*d) / (n * l.d)}
 	if smooth && d*y2-y*y <= 1e-12*d*y2 && l.least.Ok() && l.most.Ok() {
 		m.smoothed = true
-		n, d = n+2, d+2
-		y += l.least.X + l.most.X
-		y2 += l.least.X*l.least.X + l.most.X*l.most.X
+		n, d = n+2*l.pseudo, d+2*l.pseudo
+		y += l.pseudo * (l.least.X + l.most.X)
+		y2 += l.pseudo * (l.least.X*l.least.X + l.most.X*l.most.X)
 	}
 	m.share = y / n
 	mean := (y - l.p*d) / (n * l.d)

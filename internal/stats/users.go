@@ -1,11 +1,14 @@
 package stats
 
+import "math"
+
 // crowd is a sample by user, over all strata: clusters nested in strata would take a user who is seen on
 // two days for two.
 type crowd struct {
-	residual []float64 // of each user, sum of W_h/n_h (y - p) / D
-	share    []float64 // of the weight
-	in       []int     // of each group, the number of its users
+	at       map[int]int // of each user its place below
+	residual []float64   // of each user, sum of W_h/n_h (y - p) / D
+	share    []float64   // of the weight
+	in       []int       // of each group, the number of its users
 }
 
 // users is nil where no users are known.
@@ -13,8 +16,7 @@ func (l *level) users(cells []Cell) *crowd {
 	if cells == nil {
 		return nil
 	}
-	c := &crowd{in: make([]int, len(l.groups))}
-	at := make(map[int]int, len(cells))
+	c := &crowd{in: make([]int, len(l.groups)), at: make(map[int]int, len(cells))}
 	type seat struct{ user, group int }
 	met := make(map[seat]bool, len(cells))
 	for _, x := range cells {
@@ -22,12 +24,7 @@ func (l *level) users(cells []Cell) *crowd {
 		if g < 0 || x.Domain == 0 {
 			continue
 		}
-		i, ok := at[x.User]
-		if !ok {
-			i = len(c.residual)
-			at[x.User] = i
-			c.residual, c.share = append(c.residual, 0), append(c.share, 0)
-		}
+		i := c.place(x.User)
 		w := l.unit(l.groups[g]) / l.d
 		c.residual[i] += w * (x.Sum - l.p*float64(x.Domain))
 		c.share[i] += w * float64(x.Domain)
@@ -37,6 +34,16 @@ func (l *level) users(cells []Cell) *crowd {
 		}
 	}
 	return c
+}
+
+func (c *crowd) place(user int) int {
+	i, ok := c.at[user]
+	if !ok {
+		i = len(c.residual)
+		c.at[user] = i
+		c.residual, c.share = append(c.residual, 0), append(c.share, 0)
+	}
+	return i
 }
 
 // effective is the effective number of users, 1 / sum share^2 (Kish, Survey Sampling, 1965, 11.7).
@@ -56,15 +63,35 @@ func (c *crowd) effective() float64 {
 // replication techniques, Statistical Methods in Medical Research 5, 1996: JK1).
 func (c *crowd) jackknife() float64 {
 	g, sum := float64(len(c.residual)), 0.0
-	for i, r := range c.residual {
-		if c.share[i] >= 1 {
-			return 0 // one user is everything: effective() says so
-		}
-		x := r / (1 - c.share[i])
+	for i := range c.residual {
+		x := c.influence(i)
 		sum += x * x
 	}
 	if g == 0 {
 		return 0
 	}
 	return (g - 1) / g * sum
+}
+
+// influence is how much the level falls without a user. Where one user is everything there is no level
+// without: it is 0, and effective says why nothing follows from it.
+func (c *crowd) influence(i int) float64 {
+	if c.share[i] >= 1 {
+		return 0
+	}
+	return c.residual[i] / (1 - c.share[i])
+}
+
+// carriers is the effective number of users who carry the variance, (sum x^2)^2 / sum x^4 with x their influence.
+func (c *crowd) carriers() float64 {
+	var two, four float64
+	for i := range c.residual {
+		x := c.influence(i)
+		two += x * x
+		four += x * x * x * x
+	}
+	if four == 0 {
+		return math.Inf(1)
+	}
+	return max(two*two/four, 1)
 }
