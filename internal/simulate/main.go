@@ -17,7 +17,7 @@ func beta(r *rand.Rand, p, rho float64) float64 {
 }
 
 func lift(p, rho float64, G, size int, cap int, cross bool) {
-	const reps = 1500
+	const reps = 800
 	hit, sig, n, hitU := 0, 0, 0, 0
 	width, sum := 0.0, 0.0
 	for rep := range reps {
@@ -102,7 +102,7 @@ func lift(p, rho float64, G, size int, cap int, cross bool) {
 }
 
 func paired(disc float64, tilt float64, rho float64, G, size, cap int) {
-	const reps = 1500
+	const reps = 800
 	hit, sig, n := 0, 0, 0
 	width := 0.0
 	truth := disc * tilt
@@ -174,8 +174,8 @@ func paired(disc float64, tilt float64, rho float64, G, size, cap int) {
 func main() {
 	for _, disc := range []float64{.3, .05, .01} {
 		for _, tilt := range []float64{0, .5, 1} {
-			for _, rho := range []float64{0, .3} {
-				for _, g := range [][3]int{{30, 5, 1000}, {100, 20, 100000}, {100, 20, 10}, {100, 50, 100000}, {500, 3, 100000}} {
+			for _, rho := range []float64{.01, .3, .6} {
+				for _, g := range [][3]int{{12, 50, 100000}, {30, 5, 1000}, {100, 20, 100000}, {100, 20, 10}, {100, 50, 100000}, {300, 3, 100000}} {
 					paired(disc, tilt, rho, g[0], g[1], g[2])
 				}
 			}

@@ -40,7 +40,7 @@ func RateDifference(a, b Sample, confidence float64) Difference {
 		whyA = whyB
 	}
 	if a.Users == nil || b.Users == nil {
-		return out.decide(va.v+vb.v, welch(va, vb), whyA, confidence)
+		return out.decide(va.v+vb.v, 0, welch(va, vb), whyA, confidence)
 	}
 	ca, cb := la.users(a.Users), lb.users(b.Users)
 	out.Users = Known(min(ca.effective(), cb.effective()))
@@ -50,7 +50,7 @@ func RateDifference(a, b Sample, confidence float64) Difference {
 			shared += 2 * ca.influence(i) * cb.influence(j)
 		}
 	}
-	return out.decide(max(va.v+vb.v-shared, 0), welch(va, vb), whyA, confidence)
+	return out.decide(max(va.v+vb.v-shared, 0), 0, welch(va, vb), whyA, confidence)
 }
 
 func hits(strata []Stratum) []Stratum {
@@ -74,14 +74,18 @@ func noDifference(why Absence, confidence float64) Difference {
 }
 
 // decide sets interval and P of a difference with variance v.
-func (d Difference) decide(v, df float64, why Absence, confidence float64) Difference {
+func (d Difference) decide(v, skew, df float64, why Absence, confidence float64) Difference {
 	if why != Defined {
 		d.Interval, d.P = noInterval(why, confidence), None(why)
 		return d
 	}
-	half := tQuantile(0.5+confidence/2, df) * math.Sqrt(v)
+	t, se := tQuantile(0.5+confidence/2, df), math.Sqrt(v)
+	a := skew
+	if v > 0 {
+		a /= v * se
+	}
 	d.Interval = Interval{
-		Low: max(d.Level.X-half, -1), High: min(d.Level.X+half, 1),
+		Low: max(d.Level.X-se*max(t, min(hall(t, a), 1.5*t)), -1), High: min(d.Level.X+se*max(t, min(-hall(-t, a), 1.5*t)), 1),
 		Confidence: confidence, Method: MethodT, DF: df,
 	}
 	d.P = Known(1)
@@ -89,4 +93,14 @@ func (d Difference) decide(v, df float64, why Absence, confidence float64) Diffe
 		d.P = Known(tTail(d.Level.X/math.Sqrt(v), df))
 	}
 	return d
+}
+
+// hall is the quantile of a studentised mean whose summands are skewed, from t of a symmetric one: the inverse
+// of Hall's cubic transformation (Hall, On the removal of skewness by transformation, JRSS B 54, 1992), with
+// a = sum x^3 / (sum x^2)^(3/2).
+func hall(t, a float64) float64 {
+	if math.Abs(a) < 1e-9 {
+		return t
+	}
+	return 3 / a * (math.Cbrt(1+a*(t-a/6)) - 1)
 }

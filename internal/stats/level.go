@@ -52,6 +52,9 @@ func RateInterval(strata []Stratum, users []Cell, target Target, confidence floa
 	if v.v > 0 {
 		n = min(n, v.q*(1-v.q)/v.v)
 	}
+	if v.method == MethodUsers && (l.p == 0 || l.p == 1) {
+		n = min(n, v.df+1) // nothing seen says how alike the units of a user are
+	}
 	if l.n > 1 {
 		r := tQuantile(half, l.n-1) / tQuantile(half, v.df)
 		n *= r * r
@@ -134,7 +137,7 @@ func (l *level) unit(h group) float64 { return float64(h.Size) / l.size / float6
 // spread is what RateInterval's and MeanInterval's formulas need of the sample.
 type spread struct {
 	v, df, q float64
-	carried  float64 // the degrees of freedom where few users carry the variance; 0 without users
+	cubes    float64 // sum of the users' cubed influences: how skewed they are
 	census   bool
 	method   Method
 }
@@ -176,10 +179,9 @@ func (l *level) variance(users []Cell, target Target) (spread, Absence) {
 	}
 	if target == Process && crowd != nil {
 		out.method = MethodUsers
-		jackknife := crowd.jackknife()
-		out.v = jackknife + smoothing
+		out.v = crowd.jackknife() + smoothing + l.unseen(crowd.effective())
+		out.cubes = crowd.cubes()
 		out.df = crowd.effective() - 1
-		out.carried = welch(spread{v: jackknife, df: crowd.carriers()}, spread{v: smoothing, df: out.df})
 		if crowd.effective() < MinUsers {
 			return out, TooFewUsers
 		}
@@ -214,6 +216,16 @@ func (l *level) moments(h group, n float64, smooth bool) moments {
 	mean := (y - l.p*d) / (n * l.d)
 	m.variance = max((y2-2*l.p*y+l.p*l.p*d)/(n*l.d*l.d)-mean*mean, 0)
 	return m
+}
+
+// unseen is the variance of one user who was not seen: half way between the limits from the level, with the
+// weight of one user in G_eff + 2. Where few users carry the hits the jackknife alone is too small.
+func (l *level) unseen(users float64) float64 {
+	if !l.least.Ok() || !l.most.Ok() {
+		return 0
+	}
+	x := l.pseudo * (l.most.X - l.least.X) / 2 / (users + 2)
+	return x * x
 }
 
 // shrunk is a stratum as if each of its g users had been observed once.

@@ -62,7 +62,7 @@ func Lift(days []Both, users []ArmCell, confidence float64) LiftEstimate {
 		if t.df <= 0 || c.df <= 0 {
 			why = NoFreedom
 		}
-		out.Difference = out.decide(t.v+c.v, welch(t, c), why, confidence)
+		out.Difference = out.decide(t.v+c.v, 0, welch(t, c), why, confidence)
 		return out
 	}
 	for _, x := range users {
@@ -86,7 +86,7 @@ func Lift(days []Both, users []ArmCell, confidence float64) LiftEstimate {
 	if out.Users.X < MinUsers {
 		why = TooFewUsers
 	}
-	out.Difference = out.decide(max(t.v+c.v-shared, 0), welch(t, c), why, confidence)
+	out.Difference = out.decide(max(t.v+c.v-shared, 0), 0, welch(t, c), why, confidence)
 	return out
 }
 

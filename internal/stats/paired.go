@@ -47,10 +47,7 @@ func Paired(strata []Pairs, users []PairCell, confidence float64, seed uint64) D
 	}
 	v, why := l.variance(cells, Process)
 	out := Difference{Level: Known(l.p)}
-	if v.carried > 0 {
-		v.df = min(v.df, v.carried)
-	}
-	out = out.decide(v.v, v.df, why, confidence)
+	out = out.decide(v.v, v.cubes, v.df, why, confidence)
 	if cells != nil {
 		out.Users = Known(l.users(cells).effective())
 	} else {
@@ -64,7 +61,7 @@ const (
 	// MaxExact is the number of users with discordant pairs up to which all sign patterns are counted.
 	MaxExact = 20
 	// Draws is the number of sign patterns that are drawn where there are more.
-	Draws = 2_000
+	Draws = 100_000
 )
 
 // flips is the share of sign patterns whose statistic is at least as far from 0 as the observed one.

@@ -1,7 +1,5 @@
 package stats
 
-import "math"
-
 // crowd is a sample by user, over all strata: clusters nested in strata would take a user who is seen on
 // two days for two.
 type crowd struct {
@@ -82,16 +80,10 @@ func (c *crowd) influence(i int) float64 {
 	return c.residual[i] / (1 - c.share[i])
 }
 
-// carriers is the effective number of users who carry the variance, (sum x^2)^2 / sum x^4 with x their influence.
-func (c *crowd) carriers() float64 {
-	var two, four float64
+func (c *crowd) cubes() (sum float64) {
 	for i := range c.residual {
 		x := c.influence(i)
-		two += x * x
-		four += x * x * x * x
+		sum += x * x * x
 	}
-	if four == 0 {
-		return math.Inf(1)
-	}
-	return max(two*two/four, 1)
+	return sum
 }
