@@ -60,3 +60,17 @@ func binomialTail(k, n int64, p float64) float64 {
 func binomialMass(k, n int64, p float64) float64 {
 	return math.Exp(distuv.Binomial{N: float64(n), P: p}.LogProb(float64(k)))
 }
+
+// normalCDF is P(Z <= z).
+func normalCDF(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
+
+// binomialAtMost is P(X <= k), exact also far below the mean.
+func binomialAtMost(k, n int64, p float64) float64 {
+	switch {
+	case k < 0:
+		return 0
+	case k >= n:
+		return 1
+	}
+	return mathext.RegIncBeta(float64(n-k), float64(k+1), 1-p)
+}
