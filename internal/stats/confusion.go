@@ -4,7 +4,7 @@ import "math"
 
 // Confusion counts units by what a test said of them and what they are.
 type Confusion struct {
-	TruePositive, FalsePositive, FalseNegative, TrueNegative float64 // whole numbers, or effective ones (WeighConfusion)
+	TruePositive, FalsePositive, FalseNegative, TrueNegative float64
 }
 
 // Share is a number between 0 and 1, or for MCC between -1 and 1, and its interval.
@@ -44,13 +44,18 @@ func (c Confusion) Of(confidence float64) Confused {
 		Accuracy:    share(tp+tn, tp+fp+fn+tn, NoLabels, confidence),
 	}
 	out.Balanced = balanced(out.Sensitivity, out.Specificity)
-	out.F1 = share(tp, tp+fp+fn, NoPositives, confidence)
-	if out.F1.Ok() {
-		f := func(j float64) float64 { return 2 * j / (1 + j) }
-		out.F1.X, out.F1.Interval.Low, out.F1.Interval.High = f(out.F1.X), f(out.F1.Interval.Low), f(out.F1.Interval.High)
-	}
+	out.F1 = share(tp, tp+fp+fn, NoPositives, confidence).harmonic()
 	out.MCC = c.mcc(out, confidence)
 	return out
+}
+
+// harmonic takes J = TP/(TP+FP+FN) to F1.
+func (s Share) harmonic() Share {
+	if s.Ok() {
+		f := func(j float64) float64 { return 2 * j / (1 + j) }
+		s.X, s.Interval.Low, s.Interval.High = f(s.X), f(s.Interval.Low), f(s.Interval.High)
+	}
+	return s
 }
 
 func noShare(why Absence, confidence float64) Share {
