@@ -39,6 +39,9 @@ func LabelCorrected(strata []Stratum, cells []Cell, labels []Label, target Targe
 		s := noShare(why, confidence)
 		return Corrected{Level: s.Value, Interval: s.Interval, Raw: s.Value, PPV: s, Missed: s, Labels: len(labels)}
 	}
+	if why := unsure(confidence); why != Defined {
+		return none(why)
+	}
 	l, why := newLevel(hits(strata), Known(0), Known(1))
 	if why != Defined {
 		return none(why)
@@ -229,9 +232,7 @@ func (c *correction) users(crowd *crowd, parts [3]float64) (q, a, b float64) {
 	}
 	for u, x := range all {
 		shared = append(shared, x*x)
-		if i, ok := crowd.at[u]; ok {
-			shared = append(shared, 2*(c.side[1].x-c.side[0].x)*crowd.influence(i)*x)
-		}
+		shared = append(shared, 2*(c.side[1].x-c.side[0].x)*crowd.influenceOf(u)*x)
 	}
 	return parts[0] + total(shared), apart[1], apart[0]
 }

@@ -20,6 +20,7 @@ const (
 	MethodSmoothed      Method = "smoothed_exact" // Clopper-Pearson at the effective size of a smoothed variance
 	MethodUsers         Method = "user_jackknife" // the same with the variance of a jackknife over users
 	MethodT             Method = "t"
+	MethodSkewT         Method = "skew_t" // t, wider on the side to which few summands lean
 	MethodBootstrap     Method = "cluster_bootstrap"
 	MethodWilson        Method = "wilson"
 	MethodExact         Method = "clopper_pearson"
@@ -38,7 +39,18 @@ func (i Interval) Width() float64 { return i.High - i.Low }
 func (i Interval) Has(x float64) bool { return i.Ok() && i.Low <= x && x <= i.High }
 
 func noInterval(why Absence, confidence float64) Interval {
+	if unsure(confidence) != Defined {
+		confidence = 0
+	}
 	return Interval{Absent: why, Confidence: confidence}
+}
+
+// unsure is why there is no interval with this confidence. Every interval asks it first.
+func unsure(confidence float64) Absence {
+	if confidence > 0 && confidence < 1 {
+		return Defined
+	}
+	return OutOfRange
 }
 
 // clip keeps an interval of a share inside [0, 1].
@@ -47,12 +59,22 @@ func (i Interval) clip() Interval {
 	return i
 }
 
+func countable(k, n, confidence float64) Absence {
+	switch {
+	case !(n > 0):
+		return NothingObserved
+	case !(k >= -1e-9*n && k <= n*(1+1e-9)) || math.IsInf(n, 1):
+		return OutOfRange
+	}
+	return unsure(confidence)
+}
+
 // Wilson is the score interval for k hits in n trials (Wilson, Probable inference, the law of succession,
 // and statistical inference, JASA 22, 1927; method 3 of Newcombe, Two-sided confidence intervals for the
 // single proportion, Statistics in Medicine 17, 1998). k and n need not be whole.
 func Wilson(k, n, confidence float64) Interval {
-	if !(n > 0) {
-		return noInterval(NothingObserved, confidence)
+	if why := countable(k, n, confidence); why != Defined {
+		return noInterval(why, confidence)
 	}
 	z := normalQuantile(0.5 + confidence/2)
 	p, z2 := k/n, z*z
@@ -65,8 +87,8 @@ func Wilson(k, n, confidence float64) Interval {
 // (Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26, 1934), which also
 // carries k and n that are not whole.
 func ClopperPearson(k, n, confidence float64) Interval {
-	if !(n > 0) {
-		return noInterval(NothingObserved, confidence)
+	if why := countable(k, n, confidence); why != Defined {
+		return noInterval(why, confidence)
 	}
 	tail := (1 - confidence) / 2
 	return Interval{

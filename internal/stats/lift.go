@@ -36,10 +36,37 @@ type LiftEstimate struct {
 //
 // The variance is the jackknife over users of the residuals from the arm's rate on that day, each scaled by
 // sqrt(n/(n-1)); an arm that is all hits or all misses on a day is smoothed as in RateInterval, with n
-// counted in users. Where users is nil each unit is a user of its own.
+// counted in users. Where users is nil each unit is a user of its own. The interval is that of skewed(), with
+// Welch's degrees of freedom. Absent: no_common_day, no_degrees_of_freedom, too_few_users in an arm,
+// out_of_range for a confidence that is not between 0 and 1.
 func Lift(days []Both, users []ArmCell, confidence float64) LiftEstimate {
-	out := LiftEstimate{Difference: Difference{Users: None(NoUsers)}}
-	weight, total := make([]float64, len(days)), 0.0
+	weight, out := common(days)
+	if why := unsure(confidence); why != Defined || out.Days == 0 {
+		out.Difference = noDifference(first(why, NoCommonDay), confidence)
+		return out
+	}
+	t := newSide(days, weight, func(b Both) Arm { return b.Treatment })
+	c := newSide(days, weight, func(b Both) Arm { return b.Control })
+	out.Level, out.Users = Known(t.level-c.level), None(NoUsers)
+	if users == nil {
+		vt, vc := t.byUnit(), c.byUnit()
+		out.Difference = out.decide(vt.minus(vc, vt.cubes-vc.cubes, 0), first(free(vt), free(vc)), confidence)
+		return out
+	}
+	ct, cc := t.users(users, true), c.users(users, false)
+	out.Users = Known(min(ct.effective(), cc.effective()))
+	why := Defined
+	if out.Users.X < MinUsers {
+		why = TooFewUsers
+	}
+	shared, cubes := ct.less(cc)
+	out.Difference = out.decide(t.byUser(ct).minus(c.byUser(cc), cubes, shared), why, confidence)
+	return out
+}
+
+// common is the weight of each day, summing to 1, with 0 for those that lack an arm.
+func common(days []Both) (weight []float64, out LiftEstimate) {
+	weight = make([]float64, len(days))
 	for i, d := range days {
 		if d.Treatment.Observed == 0 || d.Control.Observed == 0 {
 			out.Dropped = append(out.Dropped, d.Label)
@@ -47,108 +74,89 @@ func Lift(days []Both, users []ArmCell, confidence float64) LiftEstimate {
 		}
 		t, c := float64(d.Treatment.Size), float64(d.Control.Size)
 		weight[i] = t * c / (t + c)
-		total += weight[i]
 		out.Days++
 	}
-	if total == 0 {
-		out.Difference = noDifference(NoCommonDay, confidence)
-		return out
-	}
-	treatment, control := newSide(days, weight, total, true), newSide(days, weight, total, false)
-	out.Level = Known(treatment.level - control.level)
-	if users == nil {
-		t, c := treatment.spread(out.Days), control.spread(out.Days)
-		why := Defined
-		if t.df <= 0 || c.df <= 0 {
-			why = NoFreedom
-		}
-		out.Difference = out.decide(t.v+c.v, 0, welch(t, c), why, confidence)
-		return out
-	}
-	for _, x := range users {
-		if weight[x.Day] > 0 && x.Observed > 0 {
-			if x.Treatment {
-				treatment.add(x)
-			} else {
-				control.add(x)
-			}
+	all := total(weight)
+	for i := range weight {
+		if out.Days > 0 {
+			weight[i] /= all
 		}
 	}
-	t, c := treatment.crowded(), control.crowded()
-	out.Users = Known(min(treatment.effective(), control.effective()))
-	shared := 0.0
-	for user, i := range treatment.at {
-		if j, ok := control.at[user]; ok {
-			shared += 2 * treatment.influence(i) * control.influence(j)
-		}
-	}
-	why := Defined
-	if out.Users.X < MinUsers {
-		why = TooFewUsers
-	}
-	out.Difference = out.decide(max(t.v+c.v-shared, 0), 0, welch(t, c), why, confidence)
-	return out
+	return weight, out
 }
 
-// side is one arm over all days that count: the level sum w_d p_d and its users.
+func free(v spread) Absence {
+	if v.df <= 0 {
+		return NoFreedom
+	}
+	return Defined
+}
+
+// side is one arm over all days that count: the level sum w_d p_d.
 type side struct {
-	crowd
-	days     []day
-	level, n float64
+	days  []day
+	level float64
 }
 
-type day struct{ w, n, hits, scale float64 }
+type day struct{ w, n, p float64 }
 
-func newSide(days []Both, weight []float64, total float64, treatment bool) *side {
-	s := &side{days: make([]day, len(days)), crowd: crowd{at: map[int]int{}, in: make([]int, len(days))}}
+func newSide(days []Both, weight []float64, of func(Both) Arm) side {
+	s := side{days: make([]day, len(days))}
 	for i, b := range days {
-		arm := b.Control
-		if treatment {
-			arm = b.Treatment
+		if a := of(b); weight[i] > 0 {
+			s.days[i] = day{w: weight[i], n: float64(a.Observed), p: float64(a.Hits) / float64(a.Observed)}
 		}
-		if weight[i] == 0 {
-			continue
-		}
-		n := float64(arm.Observed)
-		s.days[i] = day{w: weight[i] / total, n: n, hits: float64(arm.Hits), scale: math.Sqrt(n / max(n-1, 1))}
-		s.level += s.days[i].w * s.days[i].hits / n
-		s.n += n
 	}
+	s.level = totalOf(s.days, func(d day) float64 { return d.w * d.p })
 	return s
 }
 
-// spread takes each unit for a user of its own.
-func (s *side) spread(days int) spread {
-	out := spread{df: s.n - float64(days)}
+// byUnit takes each unit for a user of its own.
+func (s side) byUnit() spread {
+	df, v, cubes := 0.0, []float64{}, []float64{}
 	for _, d := range s.days {
 		if d.w > 0 {
-			q := d.hits / d.n
-			if q == 0 || q == 1 {
-				q = (d.hits + 1) / (d.n + 2)
-			}
-			out.v += d.w * d.w * q * (1 - q) / max(d.n-1, 1)
+			q := d.smooth(d.n)
+			v = append(v, d.w*d.w*q*(1-q)/max(d.n-1, 1))
+			cubes = append(cubes, d.w*d.w*d.w*q*(1-q)*(1-2*q)/(d.n*d.n))
+			df += d.n - 1
 		}
 	}
-	return out
+	return spread{v: total(v), cubes: total(cubes), df: df}
 }
 
-func (s *side) add(x ArmCell) {
-	d := s.days[x.Day]
-	i := s.place(x.User)
-	s.residual[i] += d.w / d.n * d.scale * (float64(x.Hits) - d.hits/d.n*float64(x.Observed))
-	s.share[i] += d.w / d.n * float64(x.Observed)
-	s.in[x.Day]++
+// smooth is the rate, with one hit and one miss more among n where it shows no variance.
+func (d day) smooth(n float64) float64 {
+	if d.p > 0 && d.p < 1 {
+		return d.p
+	}
+	return (d.p*n + 1) / (n + 2)
 }
 
-// crowded is the jackknife's variance and what the smoothed days add.
-func (s *side) crowded() spread {
-	out := spread{v: s.jackknife(), df: s.effective() - 1}
+// users are those of one arm.
+func (s side) users(cells []ArmCell, treatment bool) *crowd {
+	var visits []visit
+	for _, x := range cells {
+		d := s.days[x.Day]
+		if x.Treatment != treatment || d.w == 0 || x.Observed == 0 {
+			continue
+		}
+		n, unit := float64(x.Observed), d.w/d.n
+		scale := math.Sqrt(d.n / max(d.n-1, 1))
+		visits = append(visits, visit{x.User, x.Day, unit * scale * (float64(x.Hits) - d.p*n), unit * n})
+	}
+	return newCrowd(visits, len(s.days))
+}
+
+// byUser is the jackknife's variance and that of days which show none.
+func (s side) byUser(c *crowd) spread {
+	v := []float64{c.jackknife()}
 	for i, d := range s.days {
-		if p := d.hits / d.n; d.w > 0 && (p == 0 || p == 1) {
-			g := float64(s.in[i])
-			q := (p*g + 1) / (g + 2)
-			out.v += d.w * d.w * q * (1 - q) / max(g-1, 1)
+		if d.w > 0 && (d.p == 0 || d.p == 1) {
+			g := float64(c.in[i])
+			q := d.smooth(g)
+			v = append(v, d.w*d.w*q*(1-q)/max(g-1, 1))
 		}
 	}
-	return out
+	return spread{v: total(v), df: c.effective() - 1}
 }

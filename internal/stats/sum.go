@@ -1,36 +1,37 @@
 package stats
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// total adds up numbers so that their order cannot change a bit of the sum: sorted by size, with the
-// rounding errors carried along (Neumaier, Rundungsfehleranalyse einiger Verfahren zur Summation endlicher
-// Summen, ZAMM 54, 1974).
+// total adds up numbers so that their order cannot change a bit of the sum: as whole multiples of a unit that is
+// 2^-76 of the largest or so, in two halves, which integers add without rounding (the fixed point of Demmel and
+// Nguyen, Fast reproducible floating-point summation, IEEE ARITH 21, 2013). Up to 2^24 numbers.
 func total(xs []float64) float64 {
-	xs = slices.Clone(xs)
-	slices.SortFunc(xs, func(a, b float64) int {
-		switch x, y := math.Abs(a), math.Abs(b); {
-		case x < y, x == y && a < b:
-			return -1
-		case x > y, x == y && a > b:
-			return 1
-		}
-		return 0
-	})
-	var sum, lost float64
-	for _, x := range xs {
-		t := sum + x
-		if math.Abs(sum) >= math.Abs(x) {
-			lost += (sum - t) + x
-		} else {
-			lost += (x - t) + sum
-		}
-		sum = t
+	if len(xs) == 1 {
+		return xs[0]
 	}
-	return sum + lost
+	most := 0.0
+	for _, x := range xs {
+		most = max(most, math.Abs(x))
+	}
+	if most == 0 || !finite(most) {
+		return most // +Inf or NaN: `defined` turns them into a reason
+	}
+	_, exponent := math.Frexp(most)
+	exponent = max(exponent, -900) // below, the unit itself would be no number
+	up := math.Ldexp(1, halfBits-exponent)
+	var high, low int64
+	for _, x := range xs {
+		x *= up
+		whole := math.Round(x)
+		high += int64(whole)
+		low += int64(math.Round((x - whole) * (1 << halfBits)))
+	}
+	high += low >> halfBits // so that the last addition rounds once
+	low &= 1<<halfBits - 1
+	return math.Ldexp(float64(high)+float64(low)/(1<<halfBits), exponent-halfBits)
 }
+
+const halfBits = 38
 
 // totalOf is total of f over rows.
 func totalOf[T any](rows []T, f func(T) float64) float64 {

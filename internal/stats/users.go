@@ -1,55 +1,73 @@
 package stats
 
+import (
+	"cmp"
+	"slices"
+)
+
+// MinUsers is the effective number of users below which nothing is said about the process.
+const MinUsers = 8
+
+// Cell is what one user's units gave in one stratum. Units of one user are alike, so a user is drawn or
+// left out whole. A unit whose user is unknown is a user of its own.
+type Cell struct {
+	User    int // any number that is the same for the units of one user
+	Stratum int // index into the strata
+	Domain  int64
+	Sum     float64
+}
+
+// visit is what one user adds in one group of units.
+type visit struct {
+	user, group     int
+	residual, share float64
+}
+
 // crowd is a sample by user, over all strata: clusters nested in strata would take a user who is seen on
 // two days for two.
 type crowd struct {
-	at       map[int]int // of each user its place below
-	residual []float64   // of each user, sum of W_h/n_h (y - p) / D
-	share    []float64   // of the weight
-	in       []int       // of each group, the number of its users
+	user     []int     // in rising order
+	residual []float64 // of each user, sum of W_h/n_h (y - p) / D
+	share    []float64 // of the weight
+	in       []int     // of each group, the number of its users
 }
 
-// users is nil where no users are known.
+// users gathers cells; strata that do not count and cells outside of the domain are left out.
 func (l *level) users(cells []Cell) *crowd {
-	if cells == nil {
-		return nil
-	}
-	c := &crowd{in: make([]int, len(l.groups)), at: make(map[int]int, len(cells))}
-	type seat struct{ user, group int }
-	met := make(map[seat]bool, len(cells))
+	visits := make([]visit, 0, len(cells))
 	for _, x := range cells {
-		g := l.of[x.Stratum]
-		if g < 0 || x.Domain == 0 {
-			continue
+		if g := l.of[x.Stratum]; g >= 0 && x.Domain > 0 {
+			w := l.unit(l.groups[g]) / l.d
+			visits = append(visits, visit{x.User, g, w * (x.Sum - l.p*float64(x.Domain)), w * float64(x.Domain)})
 		}
-		i := c.place(x.User)
-		w := l.unit(l.groups[g]) / l.d
-		c.residual[i] += w * (x.Sum - l.p*float64(x.Domain))
-		c.share[i] += w * float64(x.Domain)
-		if !met[seat{i, g}] {
-			met[seat{i, g}] = true
-			c.in[g]++
+	}
+	return newCrowd(visits, len(l.groups))
+}
+
+func newCrowd(visits []visit, groups int) *crowd {
+	slices.SortFunc(visits, func(a, b visit) int {
+		return cmp.Or(cmp.Compare(a.user, b.user), cmp.Compare(a.group, b.group))
+	})
+	c := &crowd{in: make([]int, groups)}
+	var residuals, shares []float64
+	for i, v := range visits {
+		first := i == 0 || visits[i-1].user != v.user
+		if first || visits[i-1].group != v.group {
+			c.in[v.group]++
+		}
+		residuals, shares = append(residuals, v.residual), append(shares, v.share)
+		if i+1 == len(visits) || visits[i+1].user != v.user {
+			c.user = append(c.user, v.user)
+			c.residual, c.share = append(c.residual, total(residuals)), append(c.share, total(shares))
+			residuals, shares = residuals[:0], shares[:0]
 		}
 	}
 	return c
 }
 
-func (c *crowd) place(user int) int {
-	i, ok := c.at[user]
-	if !ok {
-		i = len(c.residual)
-		c.at[user] = i
-		c.residual, c.share = append(c.residual, 0), append(c.share, 0)
-	}
-	return i
-}
-
 // effective is the effective number of users, 1 / sum share^2 (Kish, Survey Sampling, 1965, 11.7).
 func (c *crowd) effective() float64 {
-	sum := 0.0
-	for _, s := range c.share {
-		sum += s * s
-	}
+	sum := totalOf(c.share, sq)
 	if sum == 0 {
 		return 0
 	}
@@ -60,15 +78,24 @@ func (c *crowd) effective() float64 {
 // and p_(u) - p = -residual/(1 - share) (Rust and Rao, Variance estimation for complex surveys using
 // replication techniques, Statistical Methods in Medical Research 5, 1996: JK1).
 func (c *crowd) jackknife() float64 {
-	g, sum := float64(len(c.residual)), 0.0
-	for i := range c.residual {
-		x := c.influence(i)
-		sum += x * x
-	}
+	g := float64(len(c.user))
 	if g == 0 {
 		return 0
 	}
-	return (g - 1) / g * sum
+	return (g - 1) / g * totalOf(c.influences(), sq)
+}
+
+// cubes is how skewed the influences are.
+func (c *crowd) cubes() float64 {
+	return totalOf(c.influences(), func(x float64) float64 { return x * x * x })
+}
+
+func (c *crowd) influences() []float64 {
+	out := make([]float64, len(c.user))
+	for i := range out {
+		out[i] = c.influence(i)
+	}
+	return out
 }
 
 // influence is how much the level falls without a user. Where one user is everything there is no level
@@ -80,10 +107,34 @@ func (c *crowd) influence(i int) float64 {
 	return c.residual[i] / (1 - c.share[i])
 }
 
-func (c *crowd) cubes() (sum float64) {
-	for i := range c.residual {
-		x := c.influence(i)
-		sum += x * x * x
+// influenceOf is 0 for a user who is not there.
+func (c *crowd) influenceOf(user int) float64 {
+	if i, ok := slices.BinarySearch(c.user, user); ok {
+		return c.influence(i)
 	}
-	return sum
+	return 0
+}
+
+// less is what the difference of two levels has beside the two variances: users in both, who move both, take
+// twice their covariance off; and the cubes of all users' influences on the difference.
+func (c *crowd) less(b *crowd) (shared, cubes float64) {
+	var products, thirds []float64
+	cube := func(x float64) { thirds = append(thirds, x*x*x) }
+	i, j := 0, 0
+	for i < len(c.user) || j < len(b.user) {
+		switch {
+		case j == len(b.user) || i < len(c.user) && c.user[i] < b.user[j]:
+			cube(c.influence(i))
+			i++
+		case i == len(c.user) || b.user[j] < c.user[i]:
+			cube(-b.influence(j))
+			j++
+		default:
+			x, y := c.influence(i), b.influence(j)
+			products = append(products, 2*x*y)
+			cube(x - y)
+			i, j = i+1, j+1
+		}
+	}
+	return total(products), total(thirds)
 }
