@@ -6,8 +6,9 @@ import "math"
 type Difference struct {
 	Level    Value
 	Interval Interval
-	// P is the chance of a difference at least as large where there is none. It stands beside the interval and
-	// is not made from it: of a lift and of two samples it is Student's, of pairs that of flipped signs.
+	// P is the chance of a difference at least as large where there is none: one less the confidence at which
+	// the interval would end at 0, or that of flipped signs (Paired) where it is larger. An interval that leaves
+	// 0 out and P < 1 - confidence are never at odds.
 	P Value
 	// Users is the smaller of the two effective numbers of users; absent where users are not known.
 	Users Value
@@ -23,7 +24,7 @@ type Sample struct {
 // RateDifference is Rate(a) - Rate(b) of two samples with weights of their own, for populations that share
 // no units that could be paired. Its variance is the delete-one-user jackknife of the difference, so that
 // users in both count once; without users it is the sum of the two variances of RateInterval. The interval
-// is that of skewed() with Welch and Satterthwaite's degrees of freedom (Welch, The generalization of
+// is that of decide() with Welch and Satterthwaite's degrees of freedom (Welch, The generalization of
 // Student's problem, Biometrika 34, 1947). Absent: as RateInterval of either.
 func RateDifference(a, b Sample, confidence float64) Difference {
 	if why := unsure(confidence); why != Defined {
@@ -87,33 +88,12 @@ func (d Difference) decide(v spread, why Absence, confidence float64) Difference
 		d.Interval, d.P = noInterval(why, confidence), None(why)
 		return d
 	}
-	d.Interval = skewed(d.Level.X, v, confidence)
-	d.Interval.Low, d.Interval.High = max(d.Interval.Low, -1), min(d.Interval.High, 1)
-	d.P = Known(tTail(d.Level.X/math.Sqrt(v.v), v.df))
-	return d
-}
-
-// skewed is level -+ t sqrt(v), each side further out where its summands are skewed: by Hall's transformation,
-// taken where it is wider than t and at most mostSkew times t. Few users, or few units, that all changed in one
-// direction pull the estimate and its variance along; where they are missing both are too small.
-func skewed(level float64, v spread, confidence float64) Interval {
 	t, se := tQuantile(0.5+confidence/2, v.df), math.Sqrt(v.v)
-	a := v.cubes / (v.v * se)
-	below := max(t, min(hall(t, a), mostSkew*t))
-	above := max(t, min(-hall(-t, a), mostSkew*t))
-	return Interval{Low: level - below*se, High: level + above*se, Confidence: confidence, Method: MethodSkewT, DF: v.df}
-}
-
-// mostSkew is how much wider than Student's a side may get. Beyond, the third moment of a handful of users is
-// itself mostly chance.
-const mostSkew = 1.5
-
-// hall is the quantile of a studentised mean whose summands are skewed, from t of a symmetric one: the inverse
-// of Hall's cubic transformation (On the removal of skewness by transformation, JRSS B 54, 1992), with
-// a = sum x^3 / (sum x^2)^(3/2).
-func hall(t, a float64) float64 {
-	if math.Abs(a) < 1e-9 {
-		return t
+	lean := v.cubes / (v.v * se)
+	d.Interval = Interval{
+		Low: max(d.Level.X-se*reach(t, lean), -1), High: min(d.Level.X+se*reach(t, -lean), 1),
+		Confidence: confidence, Method: MethodSkewT, DF: v.df,
 	}
-	return 3 / a * (math.Cbrt(1+a*(t-a/6)) - 1)
+	d.P = Known(tTail(reached(math.Abs(d.Level.X)/se, math.Copysign(lean, lean*d.Level.X)), v.df))
+	return d
 }

@@ -28,6 +28,9 @@ func RateInterval(strata []Stratum, users []Cell, target Target, confidence floa
 		return l.census(confidence)
 	}
 	n := l.n
+	if target == Window {
+		n /= 1 - l.n/l.size // what is known for sure counts for more
+	}
 	if v.v > 0 {
 		n = min(n, v.q*(1-v.q)/v.v)
 	}

@@ -36,7 +36,7 @@ type LiftEstimate struct {
 //
 // The variance is the jackknife over users of the residuals from the arm's rate on that day, each scaled by
 // sqrt(n/(n-1)); an arm that is all hits or all misses on a day is smoothed as in RateInterval, with n
-// counted in users. Where users is nil each unit is a user of its own. The interval is that of skewed(), with
+// counted in users. Where users is nil each unit is a user of its own. The interval is that of decide(), with
 // Welch's degrees of freedom. Absent: no_common_day, no_degrees_of_freedom, too_few_users in an arm,
 // out_of_range for a confidence that is not between 0 and 1.
 func Lift(days []Both, users []ArmCell, confidence float64) LiftEstimate {

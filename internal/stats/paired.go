@@ -18,9 +18,11 @@ type PairCell struct {
 }
 
 // Paired is the net difference A - B over pairs, d in {-1, 0, 1}: sum W_h mean_h(d). The interval is that of
-// skewed() about the process, with the variance of MeanInterval, a stratum without a discordant pair smoothed
-// by half a pair of each direction. P is that of SignFlips on the same weighted statistic; McNemar's test would
-// ignore the weights. Absent: as MeanInterval; P also where the interval is absent for want of users.
+// decide() about the process, with the variance of MeanInterval, a stratum without a discordant pair smoothed
+// by half a pair of each direction. P is the larger of the interval's and that of flips() on the same weighted
+// statistic: flips alone would take a busy stratum without a discordant pair for one that cannot change, the
+// interval alone is not exact where few users changed. McNemar's test would ignore the weights. Absent: as
+// MeanInterval.
 func Paired(strata []Pairs, users []PairCell, confidence float64, seed uint64) Difference {
 	if why := unsure(confidence); why != Defined {
 		return noDifference(why, confidence)
@@ -30,7 +32,7 @@ func Paired(strata []Pairs, users []PairCell, confidence float64, seed uint64) D
 		return noDifference(why, confidence)
 	}
 	l.pseudo = 0.5
-	out, p := Difference{Level: Known(l.p), Users: None(NoUsers)}, Known(flips(l.turns(strata, users), seed))
+	out := Difference{Level: Known(l.p), Users: None(NoUsers)}
 	if users == nil {
 		v, why := l.variance(nil, Process)
 		out = out.decide(v, why, confidence)
@@ -41,7 +43,7 @@ func Paired(strata []Pairs, users []PairCell, confidence float64, seed uint64) D
 		out = out.decide(v, why, confidence)
 	}
 	if out.P.Ok() {
-		out.P = p
+		out.P.X = max(out.P.X, flips(l.turns(strata, users), seed))
 	}
 	return out
 }
