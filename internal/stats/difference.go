@@ -23,9 +23,8 @@ type Sample struct {
 
 // RateDifference is Rate(a) - Rate(b) of two samples with weights of their own, for populations that share
 // no units that could be paired. Its variance is the delete-one-user jackknife of the difference, so that
-// users in both count once; without users it is the sum of the two variances of RateInterval. The interval
-// is that of decide() with Welch and Satterthwaite's degrees of freedom (Welch, The generalization of
-// Student's problem, Biometrika 34, 1947). Absent: as RateInterval of either.
+// users in both count once, and what RateInterval adds to that of either; without users it is the sum of the
+// two variances of RateInterval. The interval is that of decide(). Absent: as RateInterval of either.
 func RateDifference(a, b Sample, confidence float64) Difference {
 	if why := unsure(confidence); why != Defined {
 		return noDifference(why, confidence)
@@ -39,14 +38,12 @@ func RateDifference(a, b Sample, confidence float64) Difference {
 	if a.Users == nil || b.Users == nil {
 		va, whyA := la.variance(nil, Process)
 		vb, whyB := lb.variance(nil, Process)
-		return out.decide(va.minus(vb, va.cubes-vb.cubes, 0), first(whyA, whyB), confidence)
+		return out.decide(va.minus(vb), first(whyA, whyB), confidence)
 	}
 	ca, cb := la.users(a.Users), lb.users(b.Users)
 	out.Users = Known(min(ca.effective(), cb.effective()))
-	va, whyA := la.byUser(0, ca)
-	vb, whyB := lb.byUser(0, cb)
-	shared, cubes := ca.less(cb)
-	return out.decide(va.minus(vb, cubes, shared), first(whyA, whyB), confidence)
+	v := spreadOf(ca.less(cb), ca.apart(cb), la.hidden(ca)+lb.hidden(cb))
+	return out.decide(v, first(ca.few(), cb.few()), confidence)
 }
 
 // first of reasons.
@@ -59,9 +56,9 @@ func first(whys ...Absence) Absence {
 	return Defined
 }
 
-// minus is the spread of a difference.
-func (a spread) minus(b spread, cubes, shared float64) spread {
-	return spread{v: max(a.v+b.v-shared, 0), df: welch(a, b), cubes: cubes}
+// minus is the spread of the difference of two levels that share nothing.
+func (a spread) minus(b spread) spread {
+	return spread{v: a.v + b.v, df: welch(a, b), cubes: a.cubes - b.cubes}
 }
 
 func welch(a, b spread) float64 {

@@ -29,15 +29,14 @@ func TestRateDifferenceByHand(t *testing.T) {
 		}
 		return x / n / (1 - 1./20)
 	}
-	var va, vb, shared, cubes float64
+	var va, vb, both, fourth, cubes float64
 	for u := range 30 {
 		x, y := influence(a, pa, u), influence(b, pb, u)
-		va, vb, shared, cubes = va+x*x, vb+y*y, shared+2*x*y, cubes+math.Pow(x-y, 3)
+		va, vb, both = va+19./20*x*x, vb+19./20*y*y, both+sq(x-y)
+		cubes, fourth = cubes+math.Pow(x-y, 3), fourth+math.Pow(x-y, 4)
 	}
-	unseen := sq(.5 / 22)
-	va, vb = 19./20*va+unseen, 19./20*vb+unseen
-	df := sq(va+vb) / (va*va/19 + vb*vb/19)
-	v := va + vb - shared
+	df := min(sq(va+vb)/(va*va/19+vb*vb/19), 2*both*both/(fourth-both*both/30))
+	v := 29./30*both + 2*sq(1./6/22)
 	se, lean := math.Sqrt(v), cubes/math.Pow(v, 1.5)
 	q := tQuantile(.975, df)
 	got := RateDifference(a, b, .95)

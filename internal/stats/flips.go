@@ -19,7 +19,6 @@ const (
 // that are not 0; else Draws are drawn with the seed, and P = (extreme + 1)/(Draws + 1), which is never 0
 // (Phipson and Smyth, Permutation p-values should never be zero, SAGMB 9, 2010). The order of xs does not matter.
 func flips(xs []float64, seed uint64) float64 {
-	seen := math.Abs(total(xs)) * (1 - 1e-9)
 	var turns []float64
 	for _, x := range xs {
 		if x != 0 {
@@ -27,6 +26,7 @@ func flips(xs []float64, seed uint64) float64 {
 		}
 	}
 	slices.Sort(turns)
+	seen := math.Abs(total(xs)) - 1e-12*total(turns) // patterns that only rounding tells apart are equal
 	if len(turns) <= MaxExact {
 		return allFlips(turns, seen)
 	}

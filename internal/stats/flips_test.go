@@ -10,9 +10,9 @@ import (
 
 // Each pattern of signs by itself.
 func slowFlips(xs []float64) float64 {
-	seen, extreme := 0.0, 0
+	seen, all, extreme := 0.0, 0.0, 0
 	for _, x := range xs {
-		seen += x
+		seen, all = seen+x, all+math.Abs(x)
 	}
 	for pattern := range 1 << len(xs) {
 		sum := 0.0
@@ -23,7 +23,7 @@ func slowFlips(xs []float64) float64 {
 				sum -= x
 			}
 		}
-		if math.Abs(sum) >= math.Abs(seen)*(1-1e-9) {
+		if math.Abs(sum) >= math.Abs(seen)-1e-12*all {
 			extreme++
 		}
 	}
@@ -49,7 +49,7 @@ func TestDrawnFlips(t *testing.T) {
 			xs[i] = r.NormFloat64() + .3
 		}
 		p := flips(xs, 7)
-		want := allFlips(abs(xs), math.Abs(total(xs))*(1-1e-9))
+		want := allFlips(abs(xs), math.Abs(total(xs))-1e-12*total(abs(xs)))
 		if math.Abs(p-want) > 5*math.Sqrt(want*(1-want)/Draws)+2./Draws {
 			t.Errorf("%v, all patterns say %v", p, want)
 		}

@@ -36,8 +36,7 @@ type LiftEstimate struct {
 //
 // The variance is the jackknife over users of the residuals from the arm's rate on that day, each scaled by
 // sqrt(n/(n-1)); an arm that is all hits or all misses on a day is smoothed as in RateInterval, with n
-// counted in users. Where users is nil each unit is a user of its own. The interval is that of decide(), with
-// Welch's degrees of freedom. Absent: no_common_day, no_degrees_of_freedom, too_few_users in an arm,
+// counted in users. Where users is nil each unit is a user of its own. The interval is that of decide(). Absent: no_common_day, no_degrees_of_freedom, too_few_users in an arm,
 // out_of_range for a confidence that is not between 0 and 1.
 func Lift(days []Both, users []ArmCell, confidence float64) LiftEstimate {
 	weight, out := common(days)
@@ -50,17 +49,13 @@ func Lift(days []Both, users []ArmCell, confidence float64) LiftEstimate {
 	out.Level, out.Users = Known(t.level-c.level), None(NoUsers)
 	if users == nil {
 		vt, vc := t.byUnit(), c.byUnit()
-		out.Difference = out.decide(vt.minus(vc, vt.cubes-vc.cubes, 0), first(free(vt), free(vc)), confidence)
+		out.Difference = out.decide(vt.minus(vc), first(free(vt), free(vc)), confidence)
 		return out
 	}
 	ct, cc := t.users(users, true), c.users(users, false)
 	out.Users = Known(min(ct.effective(), cc.effective()))
-	why := Defined
-	if out.Users.X < MinUsers {
-		why = TooFewUsers
-	}
-	shared, cubes := ct.less(cc)
-	out.Difference = out.decide(t.byUser(ct).minus(c.byUser(cc), cubes, shared), why, confidence)
+	v := spreadOf(ct.less(cc), ct.apart(cc), t.hidden(ct)+c.hidden(cc))
+	out.Difference = out.decide(v, first(ct.few(), cc.few()), confidence)
 	return out
 }
 
@@ -148,9 +143,9 @@ func (s side) users(cells []ArmCell, treatment bool) *crowd {
 	return newCrowd(visits, len(s.days))
 }
 
-// byUser is the jackknife's variance and that of days which show none.
-func (s side) byUser(c *crowd) spread {
-	v := []float64{c.jackknife()}
+// hidden is the variance of days that show none.
+func (s side) hidden(c *crowd) float64 {
+	var v []float64
 	for i, d := range s.days {
 		if d.w > 0 && (d.p == 0 || d.p == 1) {
 			g := float64(c.in[i])
@@ -158,5 +153,5 @@ func (s side) byUser(c *crowd) spread {
 			v = append(v, d.w*d.w*q*(1-q)/max(g-1, 1))
 		}
 	}
-	return spread{v: total(v), df: c.effective() - 1}
+	return total(v)
 }

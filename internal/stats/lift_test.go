@@ -119,10 +119,6 @@ func slowLift(e experiment) (level, v float64) {
 			met[[3]int{c.User, arm, c.Day}] = true
 		}
 	}
-	number := [2]float64{}
-	for k := range share {
-		number[k[1]]++
-	}
 	influence := func(user, arm int) float64 {
 		k := [2]int{user, arm}
 		if share[k] >= 1 {
@@ -130,12 +126,13 @@ func slowLift(e experiment) (level, v float64) {
 		}
 		return residual[k] / (1 - share[k])
 	}
+	users := map[int]bool{}
 	for k := range share {
-		g := number[k[1]]
-		v += (g - 1) / g * sq(influence(k[0], k[1]))
-		if k[1] == 1 {
-			v -= 2 * influence(k[0], 0) * influence(k[0], 1)
-		}
+		users[k[0]] = true
+	}
+	g := float64(len(users))
+	for u := range users {
+		v += (g - 1) / g * sq(influence(u, 1)-influence(u, 0))
 	}
 	for i, d := range e.days {
 		for arm, a := range []Arm{d.Control, d.Treatment} {

@@ -77,19 +77,27 @@ func (c *crowd) effective() float64 {
 // jackknife is the delete-one-user variance (G-1)/G sum (p_(u) - p)^2, with p_(u) the level without user u
 // and p_(u) - p = -residual/(1 - share) (Rust and Rao, Variance estimation for complex surveys using
 // replication techniques, Statistical Methods in Medical Research 5, 1996: JK1).
-func (c *crowd) jackknife() float64 {
-	g := float64(len(c.user))
+func jackknife(influences []float64) float64 {
+	g := float64(len(influences))
 	if g == 0 {
 		return 0
 	}
-	return (g - 1) / g * totalOf(c.influences(), sq)
+	return (g - 1) / g * totalOf(influences, sq)
 }
 
-// cubes is how skewed the influences are.
-func (c *crowd) cubes() float64 {
-	return totalOf(c.influences(), func(x float64) float64 { return x * x * x })
+// freedom is the degrees of freedom of the jackknife's variance: at most `most`, and by Satterthwaite (An
+// approximate distribution of estimates of variance components, Biometrics Bulletin 2, 1946) 2 v^2 / var(v), with
+// the variance of v = sum x^2 as it was seen, sum x^4 - (sum x^2)^2/G. Of normal influences it is G; where two of
+// a hundred users carry all hits, 4.
+func freedom(influences []float64, most float64) float64 {
+	second, fourth := totalOf(influences, sq), totalOf(influences, func(x float64) float64 { return sq(x * x) })
+	if vary := fourth - second*second/float64(len(influences)); vary > 0 {
+		return min(most, max(2*second*second/vary, 1))
+	}
+	return most
 }
 
+// influences are how much the level falls without each user.
 func (c *crowd) influences() []float64 {
 	out := make([]float64, len(c.user))
 	for i := range out {
@@ -98,8 +106,8 @@ func (c *crowd) influences() []float64 {
 	return out
 }
 
-// influence is how much the level falls without a user. Where one user is everything there is no level
-// without: it is 0, and effective says why nothing follows from it.
+// influence is 0 where one user is everything and there is no level without: effective says why nothing
+// follows from it.
 func (c *crowd) influence(i int) float64 {
 	if c.share[i] >= 1 {
 		return 0
@@ -115,26 +123,34 @@ func (c *crowd) influenceOf(user int) float64 {
 	return 0
 }
 
-// less is what the difference of two levels has beside the two variances: users in both, who move both, take
-// twice their covariance off; and the cubes of all users' influences on the difference.
-func (c *crowd) less(b *crowd) (shared, cubes float64) {
-	var products, thirds []float64
-	cube := func(x float64) { thirds = append(thirds, x*x*x) }
+// less are the influences on the difference of two levels of all users in either: one who is in both moves both.
+func (c *crowd) less(b *crowd) (out []float64) {
 	i, j := 0, 0
 	for i < len(c.user) || j < len(b.user) {
 		switch {
 		case j == len(b.user) || i < len(c.user) && c.user[i] < b.user[j]:
-			cube(c.influence(i))
+			out = append(out, c.influence(i))
 			i++
 		case i == len(c.user) || b.user[j] < c.user[i]:
-			cube(-b.influence(j))
+			out = append(out, -b.influence(j))
 			j++
 		default:
-			x, y := c.influence(i), b.influence(j)
-			products = append(products, 2*x*y)
-			cube(x - y)
+			out = append(out, c.influence(i)-b.influence(j))
 			i, j = i+1, j+1
 		}
 	}
-	return total(products), total(thirds)
+	return out
+}
+
+func (c *crowd) few() Absence {
+	if c.effective() < MinUsers {
+		return TooFewUsers
+	}
+	return Defined
+}
+
+// apart is the most degrees of freedom that a difference of two levels has, by Welch (The generalization of
+// Student's problem, Biometrika 34, 1947).
+func (c *crowd) apart(b *crowd) float64 {
+	return welch(spread{v: jackknife(c.influences()), df: c.effective() - 1}, spread{v: jackknife(b.influences()), df: b.effective() - 1})
 }

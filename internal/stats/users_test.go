@@ -1,7 +1,7 @@
 package stats
 
 import (
-	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -52,13 +52,13 @@ func TestJackknifeIsItsDefinition(t *testing.T) {
 		}
 		all /= g
 		c := l.users(s.cells)
-		if !near(c.jackknife(), (g-1)/g*sum) || !near(c.cubes(), cubes) || !near(c.effective(), all*all/squares) {
-			t.Fatalf("%v %v %v, want %v %v %v", c.jackknife(), c.cubes(), c.effective(), (g-1)/g*sum, cubes, all*all/squares)
+		if !near(jackknife(c.influences()), (g-1)/g*sum) || !near(spreadOf(c.influences(), 1, 0).cubes, cubes) || !near(c.effective(), all*all/squares) {
+			t.Fatalf("%v %v %v, want %v %v %v", jackknife(c.influences()), spreadOf(c.influences(), 1, 0).cubes, c.effective(), (g-1)/g*sum, cubes, all*all/squares)
 		}
 	})
 }
 
-// Of two crowds: what users in both take off, and the cubes of their influence on the difference.
+// Of two crowds: users in both move both.
 func TestCrowdsTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) *crowd {
@@ -72,13 +72,15 @@ func TestCrowdsTogether(t *testing.T) {
 			return newCrowd(visits, 3)
 		}
 		a, b := draw("a"), draw("b")
-		var shared, cubes float64
+		var want []float64
 		for u := range 10 {
-			x, y := a.influenceOf(u), b.influenceOf(u)
-			shared, cubes = shared+2*x*y, cubes+math.Pow(x-y, 3)
+			if x := a.influenceOf(u) - b.influenceOf(u); x != 0 {
+				want = append(want, x)
+			}
 		}
-		if s, c := a.less(b); !near(s, shared) || !near(c, cubes) {
-			t.Fatalf("%v %v, want %v %v", s, c, shared, cubes)
+		got := slices.DeleteFunc(a.less(b), func(x float64) bool { return x == 0 })
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v, want %v", got, want)
 		}
 	})
 }
@@ -88,10 +90,29 @@ func TestCrowdCountsUsersOnce(t *testing.T) {
 	if len(c.user) != 2 || c.user[0] != 3 || !near(c.residual[1], .3) || !near(c.share[1], .75) || c.in[0] != 2 || c.in[1] != 1 || c.in[2] != 0 {
 		t.Errorf("%+v", c)
 	}
-	if one := newCrowd([]visit{{1, 0, .1, 1}}, 1); one.jackknife() != 0 || one.effective() != 1 {
+	if one := newCrowd([]visit{{1, 0, .1, 1}}, 1); jackknife(one.influences()) != 0 || one.effective() != 1 {
 		t.Errorf("one user: %+v", one)
 	}
-	if none := newCrowd(nil, 1); none.jackknife() != 0 || none.effective() != 0 {
+	if none := newCrowd(nil, 1); jackknife(none.influences()) != 0 || none.effective() != 0 {
 		t.Errorf("no user: %+v", none)
+	}
+}
+
+// Of normal influences as many as users; of a few large ones as many as those.
+func TestFreedom(t *testing.T) {
+	alike := make([]float64, 50)
+	for i := range alike {
+		alike[i] = .01
+	}
+	if df := freedom(alike, 49); !near(df, 49) {
+		t.Errorf("all alike: %v", df)
+	}
+	two := make([]float64, 100)
+	two[3], two[7] = .5, .5
+	if df := freedom(two, 99); !near(df, 2/(1./2-1./100)) {
+		t.Errorf("two of a hundred: %v", df)
+	}
+	if df := freedom(make([]float64, 20), 19); !near(df, 19) {
+		t.Errorf("no influence at all: %v", df)
 	}
 }

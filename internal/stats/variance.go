@@ -54,19 +54,24 @@ func (l *level) byUnit(target Target) spread {
 	return out
 }
 
-// byUser is the jackknife over users and what it cannot see: strata that show no variance, smoothed with n
-// counted in users, and one user who was not met.
+// byUser is the jackknife over users and what it cannot see.
 func (l *level) byUser(q float64, c *crowd) (spread, Absence) {
-	g := c.effective()
-	out := spread{
-		v: c.jackknife() + l.smoothing(c) + l.unseen(g), df: g - 1,
-		q: q, cubes: c.cubes(), method: MethodUsers,
-	}
-	if g < MinUsers {
-		return out, TooFewUsers
-	}
-	return out, Defined
+	out := spreadOf(c.influences(), c.effective()-1, l.hidden(c))
+	out.q = q
+	return out, c.few()
 }
+
+// spreadOf is that of a level, or of a difference, that users move by so much, with `hidden` variance more.
+func spreadOf(influences []float64, most, hidden float64) spread {
+	return spread{
+		v: jackknife(influences) + hidden, df: freedom(influences, most), method: MethodUsers,
+		cubes: totalOf(influences, func(x float64) float64 { return x * x * x }),
+	}
+}
+
+// hidden is what a jackknife cannot see: strata that show no variance, smoothed with n counted in users, and one
+// user who was not met.
+func (l *level) hidden(c *crowd) float64 { return l.smoothing(c) + l.unseen(c.effective()) }
 
 // smoothing is the variance of strata that show none.
 func (l *level) smoothing(c *crowd) float64 {
@@ -79,13 +84,14 @@ func (l *level) smoothing(c *crowd) float64 {
 	return total(v)
 }
 
-// unseen is the variance of one user who was not met: half way between the limits from the level, with the
-// weight of one user in G_eff + 2. Where few users carry the hits the jackknife alone is too small.
+// unseen is the variance of one user who was not met, with the weight of one user in G_eff + 2 and a standard
+// deviation of a sixth of the range between the limits, as of a bell that fills it. Where all dozen users are
+// alike by chance the jackknife alone is too small.
 func (l *level) unseen(users float64) float64 {
 	if !l.least.Ok() || !l.most.Ok() {
 		return 0
 	}
-	return sq(l.pseudo * (l.most.X - l.least.X) / 2 / (users + 2))
+	return sq(l.pseudo * (l.most.X - l.least.X) / 6 / (users + 2))
 }
 
 // moments of a stratum's linearised residuals e = (y - p d)/D (Woodruff, A simple method for approximating
