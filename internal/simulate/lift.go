@@ -106,7 +106,7 @@ func lifts() table {
 						}
 						t.rows = append(t.rows, row{
 							keys: c.keys(p, effect, rho, what), rate: noRate, null: effect == 0, try: e.try,
-							quick: effect == 0 && p > .02 && (rho == .1 || rho == .6) && c.users == 100 && c.sessions == 20,
+							quick: effect == 0 && p > .1 && rho == .6 && c.users == 100 && c.sessions == 20,
 						})
 					}
 				}

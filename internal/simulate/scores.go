@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"assay/internal/stats"
 )
@@ -28,15 +29,15 @@ func grade(r *rand.Rand, own float64) float64 {
 	return 5 - min(4, math.Floor(math.Exp(own+0.5*r.NormFloat64()-1)))
 }
 
-// gradeMean is found with a seed of its own.
-var gradeMean = func() float64 {
+// gradeMean is found with a seed of its own, once.
+var gradeMean = sync.OnceValue(func() float64 {
 	r, sum := rand.New(rand.NewPCG(1, 1)), 0.0
-	const n = 2_000_000
+	const n = 1_000_000
 	for range n {
 		sum += grade(r, r.NormFloat64())
 	}
 	return sum / n
-}
+})
 
 func scores() table {
 	t := table{

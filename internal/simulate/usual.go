@@ -14,19 +14,18 @@ func normal(level, v float64) stats.Interval {
 	return stats.Interval{Low: level - step, High: level + step, Confidence: confidence}
 }
 
-// kornGraubard is Clopper and Pearson's interval at the effective size, n where no variance was seen.
+// kornGraubard is Clopper and Pearson's interval at the effective size, n where no variance was seen, as R's
+// svyciprop(method = "beta") has it.
 func kornGraubard(level, v, n, df float64) stats.Interval {
 	if df <= 0 || n <= 1 {
 		return stats.Interval{Absent: stats.NoFreedom}
 	}
+	t := func(df float64) float64 { return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(0.5 + confidence/2) }
 	size := n
 	if v > 0 {
 		size = level * (1 - level) / v
-		t := func(df float64) float64 {
-			return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(0.5 + confidence/2)
-		}
-		size = min(size*math.Pow(t(n-1)/t(df), 2), n)
 	}
+	size *= math.Pow(t(n-1)/t(df), 2)
 	return stats.ClopperPearson(level*size, size, confidence)
 }
 
