@@ -93,6 +93,9 @@ func lifts() table {
 	for _, p := range []float64{.9, .5, .1, .02} {
 		for _, effect := range []float64{0, 0.05} {
 			for _, rho := range []float64{0, .1, .6} {
+				if effect > 0 && rho != .1 {
+					continue
+				}
 				for _, crossed := range []bool{false, true} {
 					for _, c := range []crowd{
 						{users: 100, sessions: 20}, {users: 100, sessions: 20, most: 10}, {users: 100, sessions: 50},

@@ -67,7 +67,8 @@ func TestTheSameSeedIsTheSameTable(t *testing.T) {
 	text := func(seed uint64) string {
 		var b strings.Builder
 		for _, table := range []table{rates(), weights()} {
-			print(&b, table, table.run(5, true, seed))
+			results := table.run(5, true, seed)
+			print(&b, table, results)
 		}
 		return b.String()
 	}

@@ -58,7 +58,7 @@ func first(whys ...Absence) Absence {
 
 // minus is the spread of the difference of two levels that share nothing.
 func (a spread) minus(b spread) spread {
-	return spread{v: a.v + b.v, df: welch(a, b), cubes: a.cubes - b.cubes}
+	return spread{v: a.v + b.v, df: welch(a, b), vary: a.vary + b.vary}
 }
 
 func welch(a, b spread) float64 {
@@ -72,8 +72,13 @@ func noDifference(why Absence, confidence float64) Difference {
 	return Difference{Level: None(why), Interval: noInterval(why, confidence), P: None(why), Users: None(why)}
 }
 
-// decide sets interval and P of a difference between two shares.
+// decide sets interval and P of a difference between two shares: level -+ t_df sqrt(v). Where units are independent,
+// df is at most 2 v^2/var(v), as freedom() has it for users: three pairs of a thousand that changed tell little of
+// how much others will.
 func (d Difference) decide(v spread, why Absence, confidence float64) Difference {
+	if v.vary > 0 {
+		v.df = min(v.df, max(2*v.v*v.v/v.vary, 1))
+	}
 	switch {
 	case why != Defined:
 	case !(v.v > 0):
@@ -85,12 +90,12 @@ func (d Difference) decide(v spread, why Absence, confidence float64) Difference
 		d.Interval, d.P = noInterval(why, confidence), None(why)
 		return d
 	}
-	t, se := tQuantile(0.5+confidence/2, v.df), math.Sqrt(v.v)
-	lean := v.cubes / (v.v * se)
+	se := math.Sqrt(v.v)
+	half := tQuantile(0.5+confidence/2, v.df) * se
 	d.Interval = Interval{
-		Low: max(d.Level.X-se*reach(t, lean), -1), High: min(d.Level.X+se*reach(t, -lean), 1),
-		Confidence: confidence, Method: MethodSkewT, DF: v.df,
+		Low: max(d.Level.X-half, -1), High: min(d.Level.X+half, 1),
+		Confidence: confidence, Method: MethodT, DF: v.df,
 	}
-	d.P = Known(tTail(reached(math.Abs(d.Level.X)/se, math.Copysign(lean, lean*d.Level.X)), v.df))
+	d.P = Known(tTail(d.Level.X/se, v.df))
 	return d
 }

@@ -20,7 +20,6 @@ const (
 	MethodSmoothed      Method = "smoothed_exact" // Clopper-Pearson at the effective size of a smoothed variance
 	MethodUsers         Method = "user_jackknife" // the same with the variance of a jackknife over users
 	MethodT             Method = "t"
-	MethodSkewT         Method = "skew_t" // t, wider on the side to which few summands lean
 	MethodBootstrap     Method = "cluster_bootstrap"
 	MethodWilson        Method = "wilson"
 	MethodExact         Method = "clopper_pearson"

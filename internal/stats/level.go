@@ -94,14 +94,13 @@ func hits(strata []Stratum) []Stratum {
 type level struct {
 	groups      []group
 	least, most Value
-	pseudo      float64 // how often each limit is added where a stratum shows no variance
 	size, n     float64 // N; units in the domain
 	p, d        float64
 	of          []int // of each given stratum its group, or -1
 }
 
 func newLevel(strata []Stratum, least, most Value) (*level, Absence) {
-	l := &level{least: least, most: most, pseudo: 1, of: make([]int, len(strata))}
+	l := &level{least: least, most: most, of: make([]int, len(strata))}
 	var size, observed, domain int64
 	for i, h := range strata {
 		l.of[i] = -1

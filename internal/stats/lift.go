@@ -108,16 +108,16 @@ func newSide(days []Both, weight []float64, of func(Both) Arm) side {
 
 // byUnit takes each unit for a user of its own.
 func (s side) byUnit() spread {
-	df, v, cubes := 0.0, []float64{}, []float64{}
+	df, v, vary := 0.0, []float64{}, []float64{}
 	for _, d := range s.days {
 		if d.w > 0 {
 			q := d.smooth(d.n)
 			v = append(v, d.w*d.w*q*(1-q)/max(d.n-1, 1))
-			cubes = append(cubes, d.w*d.w*d.w*q*(1-q)*(1-2*q)/(d.n*d.n))
+			vary = append(vary, sq(d.w*d.w)*q*(1-q)*sq(1-2*q)/(d.n*d.n*d.n))
 			df += d.n - 1
 		}
 	}
-	return spread{v: total(v), cubes: total(cubes), df: df}
+	return spread{v: total(v), vary: total(vary), df: df}
 }
 
 // smooth is the rate, with one hit and one miss more among n where it shows no variance.

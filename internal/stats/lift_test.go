@@ -48,14 +48,13 @@ func TestLiftByHand(t *testing.T) {
 	q := 11. / 12
 	vt := sq(w[0])*.6*.4/19 + sq(w[1])*q*(1-q)/9
 	vc := sq(w[0])*.25/29 + sq(w[1])*.25*.75/19
-	cubes := math.Pow(w[0], 3)*.6*.4*-.2/400 + math.Pow(w[1], 3)*q*(1-q)*(1-2*q)/100 - math.Pow(w[1], 3)*.25*.75*.5/400
-	df := sq(vt+vc) / (vt*vt/28 + vc*vc/48)
-	se, t95 := math.Sqrt(vt+vc), tQuantile(.975, df)
-	lean := cubes / math.Pow(vt+vc, 1.5)
+	vary := math.Pow(w[0], 4)*.6*.4*sq(.2)/8000 + math.Pow(w[1], 4)*q*(1-q)*sq(1-2*q)/1000 + math.Pow(w[1], 4)*.25*.75*sq(.5)/8000
+	df := min(sq(vt+vc)/(vt*vt/28+vc*vc/48), 2*sq(vt+vc)/vary)
+	half := tQuantile(.975, df) * math.Sqrt(vt+vc)
 	got := Lift(days, nil, .95)
-	if !near(got.Level.X, level) || !near(got.Interval.DF, df) || !near(got.Interval.Low, level-se*reach(t95, lean)) ||
-		!near(got.Interval.High, min(level+se*reach(t95, -lean), 1)) || got.Users.Absent != NoUsers {
-		t.Errorf("%+v, want %v %v..%v df %v", got, level, level-se*reach(t95, lean), level+se*reach(t95, -lean), df)
+	if !near(got.Level.X, level) || !near(got.Interval.DF, df) || !near(got.Interval.Low, level-half) ||
+		!near(got.Interval.High, min(level+half, 1)) || got.Users.Absent != NoUsers {
+		t.Errorf("%+v, want %v -+ %v df %v", got, level, half, df)
 	}
 	if fmt.Sprint(got.Dropped) != "[wed]" || got.Days != 2 {
 		t.Errorf("%+v", got)
@@ -167,9 +166,7 @@ func TestLiftIsItsDefinition(t *testing.T) {
 			t.Fatalf("%+v, want %v", got, level)
 		}
 		if i := got.Interval; i.Ok() && i.Low > -1 && i.High < 1 {
-			// One side is Student's, the other at most mostSkew times that.
-			half := min(i.High-level, level-i.Low)
-			if want := tQuantile(.975, i.DF) * math.Sqrt(v); math.Abs(half-want) > 1e-7 {
+			if want := tQuantile(.975, i.DF) * math.Sqrt(v); math.Abs(i.Width()/2-want) > 1e-7 {
 				t.Fatalf("%+v, want -+%v", i, want)
 			}
 		}

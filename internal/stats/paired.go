@@ -18,8 +18,8 @@ type PairCell struct {
 }
 
 // Paired is the net difference A - B over pairs, d in {-1, 0, 1}: sum W_h mean_h(d). The interval is that of
-// decide() about the process, with the variance of MeanInterval, a stratum without a discordant pair smoothed
-// by half a pair of each direction. P is the larger of the interval's and that of flips() on the same weighted
+// decide() about the process, with the variance of MeanInterval: a stratum without a discordant pair is smoothed
+// by one pair of each direction. P is the larger of the interval's and that of flips() on the same weighted
 // statistic: flips alone would take a busy stratum without a discordant pair for one that cannot change, the
 // interval alone is not exact where few users changed. McNemar's test would ignore the weights. Absent: as
 // MeanInterval.
@@ -31,7 +31,6 @@ func Paired(strata []Pairs, users []PairCell, confidence float64, seed uint64) D
 	if why != Defined {
 		return noDifference(why, confidence)
 	}
-	l.pseudo = 0.5
 	out := Difference{Level: Known(l.p), Users: None(NoUsers)}
 	if users == nil {
 		v, why := l.variance(nil, Process)

@@ -16,17 +16,22 @@ func TestPairedByHand(t *testing.T) {
 	}
 	level := .75 * .2
 	va := sq(.75) * (.3 - .04) / 19
-	vb := sq(.25) * (1. / 11) / 9
+	vb := sq(.25) * (2. / 12) / 9
 	between := (.75*sq(.2-level) + .25*sq(level)) / 400
 	v := va + vb + between
-	q := tQuantile(.975, 28)
-	got := Paired(strata, nil, .95, 1)
-	if !near(got.Level.X, level) || got.Interval.DF != 28 || got.Users.Absent != NoUsers || got.Interval.Method != MethodSkewT {
-		t.Errorf("%+v, want %v", got, level)
+	fourth := func(up, down, still float64) (m4, m2 float64) { // of answers that are 1, -1 and 0, about their mean
+		m := up - down
+		m4 = up*math.Pow(1-m, 4) + down*math.Pow(1+m, 4) + still*math.Pow(m, 4)
+		return m4, up + down - m*m
 	}
-	// The pairs that rise lean to the right: below Student's limit, above further out.
-	if se := math.Sqrt(v); !near(got.Interval.Low, level-q*se) || got.Interval.High < level+q*se || got.Interval.High > level+mostSkew*q*se {
-		t.Errorf("%+v, want %v -+ %v", got.Interval, level, q*se)
+	m4, m2 := fourth(.25, .05, .7)
+	n4, n2 := fourth(1./12, 1./12, 10./12)
+	df := min(28, 2*v*v/(math.Pow(.75, 4)*(m4-m2*m2)/8000+math.Pow(.25, 4)*(n4-n2*n2)/1000))
+	half := tQuantile(.975, df) * math.Sqrt(v)
+	got := Paired(strata, nil, .95, 1)
+	if !near(got.Level.X, level) || !near(got.Interval.DF, df) || got.Users.Absent != NoUsers || got.Interval.Method != MethodT ||
+		!near(got.Interval.Low, level-half) || !near(got.Interval.High, level+half) {
+		t.Errorf("%+v, want %v -+ %v df %v", got, level, half, df)
 	}
 	// Six discordant pairs of one weight, five of them up: 14 of 64 patterns are as far out.
 	if !(got.P.X >= 14./64) {

@@ -5,8 +5,8 @@ import "math"
 // spread is how a level may vary: what intervals and tests are made from.
 type spread struct {
 	v, df  float64
+	vary   float64 // variance of v where units are independent and answers -1, 0 or 1; 0: df knows of it
 	q      float64 // the smoothed level of a rate
-	cubes  float64 // sum of cubed influences of users, or of units: how skewed the estimate is
 	census bool    // nothing was left to chance
 	method Method
 }
@@ -27,7 +27,7 @@ func (l *level) variance(users []Cell, target Target) (spread, Absence) {
 // byUnit takes the units of a stratum as independent.
 func (l *level) byUnit(target Target) spread {
 	out := spread{census: target == Window, method: MethodSmoothed, df: l.n}
-	var v, q, cubes []float64
+	var v, q, vary []float64
 	for _, h := range l.groups {
 		w, n := l.weight(h), float64(h.Observed)
 		f := n / float64(h.Size)
@@ -46,10 +46,10 @@ func (l *level) byUnit(target Target) spread {
 		v = append(v, w*w*left*m.variance/max(n-1, 1))
 		if target == Process {
 			v = append(v, w*m.mean*m.mean/l.size)
-			cubes = append(cubes, w*w*w*m.third/(n*n))
+			vary = append(vary, sq(w*w)*(m.fourth-sq(m.variance))/(n*n*n))
 		}
 	}
-	out.v, out.cubes = total(v), total(cubes)
+	out.v, out.vary = total(v), total(vary)
 	out.q = min(max(total(q)/l.d, 0), 1)
 	return out
 }
@@ -63,10 +63,7 @@ func (l *level) byUser(q float64, c *crowd) (spread, Absence) {
 
 // spreadOf is that of a level, or of a difference, that users move by so much, with `hidden` variance more.
 func spreadOf(influences []float64, most, hidden float64) spread {
-	return spread{
-		v: jackknife(influences) + hidden, df: freedom(influences, most), method: MethodUsers,
-		cubes: totalOf(influences, func(x float64) float64 { return x * x * x }),
-	}
+	return spread{v: jackknife(influences) + hidden, df: freedom(influences, most), method: MethodUsers}
 }
 
 // hidden is what a jackknife cannot see: strata that show no variance, smoothed with n counted in users, and one
@@ -91,7 +88,7 @@ func (l *level) unseen(users float64) float64 {
 	if !l.least.Ok() || !l.most.Ok() {
 		return 0
 	}
-	return sq(l.pseudo * (l.most.X - l.least.X) / 6 / (users + 2))
+	return sq((l.most.X - l.least.X) / 6 / (users + 2))
 }
 
 // moments of a stratum's linearised residuals e = (y - p d)/D (Woodruff, A simple method for approximating
@@ -99,7 +96,7 @@ func (l *level) unseen(users float64) float64 {
 // y - p.
 type moments struct {
 	mean, variance float64 // variance divides by n
-	third          float64 // mean (e - mean)^3, of numbers that are -1, 0 or 1
+	fourth         float64 // mean (e - mean)^4, of numbers that are -1, 0 or 1
 	share          float64 // (smoothed) mean of y
 	smoothed       bool
 }
@@ -109,16 +106,19 @@ func (l *level) moments(h group, n float64, smooth bool) moments {
 	m := moments{mean: (y - l.p*d) / (n * l.d)}
 	if smooth && d*y2-y*y <= 1e-12*d*y2 && l.least.Ok() && l.most.Ok() {
 		m.smoothed = true
-		n, d = n+2*l.pseudo, d+2*l.pseudo
-		y += l.pseudo * (l.least.X + l.most.X)
-		y2 += l.pseudo * (sq(l.least.X) + sq(l.most.X))
+		n, d = n+2, d+2
+		y += l.least.X + l.most.X
+		y2 += sq(l.least.X) + sq(l.most.X)
 	}
 	m.share = y / n
-	mean := (y - l.p*d) / (n * l.d)
-	second := (y2 - 2*l.p*y + l.p*l.p*d) / (n * l.d * l.d)
-	third := (y - 3*l.p*y2 + 3*l.p*l.p*y - l.p*l.p*l.p*d) / (n * l.d * l.d * l.d)
+	// Powers of y - p d with d^2 = d, y d = y and, from the third on, y^3 = y.
+	p, e := l.p, n*l.d
+	mean := (y - p*d) / e
+	second := (y2 - 2*p*y + p*p*d) / (e * l.d)
+	third := (y - 3*p*y2 + 3*p*p*y - p*p*p*d) / (e * l.d * l.d)
+	fourth := (y2 - 4*p*y + 6*p*p*y2 - 4*p*p*p*y + p*p*p*p*d) / (e * l.d * l.d * l.d)
 	m.variance = max(second-mean*mean, 0)
-	m.third = third - 3*mean*second + 2*mean*mean*mean
+	m.fourth = fourth - 4*mean*third + 6*mean*mean*second - 3*sq(mean*mean)
 	return m
 }
 
