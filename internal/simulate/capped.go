@@ -90,8 +90,8 @@ func rates() table {
 			for _, p := range []float64{.5, .1, .02, .01, .005, .002, 0} {
 				for _, most := range []int{1, 2, 5, 20, 50, 200} {
 					t.rows = append(t.rows, row{
-						keys: []any{s.name, target, p, most}, rate: p,
-						quick: i < 4 && (p == .5 || p == .02 && most < 100 || p == .002) && most != 1 && most != 2,
+						keys: []any{s.name, target, p, most}, rate: p, why: tinyCap(most),
+						quick: i < 4 && (p == .5 || p == .02 || p == .002) && (most == 5 || most == 50) || i == 0 && target == stats.Window && most == 200,
 						try: func(r *rand.Rand) []shot {
 							strata, window, process := s.draw(r, p, most)
 							truth := process
@@ -106,6 +106,14 @@ func rates() table {
 		}
 	}
 	return t
+}
+
+// tinyCap is why intervals may be wider than needed.
+func tinyCap(most int) string {
+	if most > 2 {
+		return ""
+	}
+	return "of two sessions a stratum half of the strata are all passes or all failures by chance, and each is smoothed"
 }
 
 func ratesOf(strata []stats.Stratum, target stats.Target, truth float64) []shot {

@@ -20,6 +20,7 @@ func main() {
 	only := flag.String("only", "", "one table: "+fmt.Sprint(names()))
 	tries := flag.Int("tries", 1000, "populations a row")
 	quick := flag.Bool("quick", false, "a few rows of each table")
+	all := flag.Bool("all", false, "print all rows, not only some and those that are next to a bound")
 	seed := flag.Uint64("seed", 1, "of everything that is drawn")
 	flag.Parse()
 	if *only != "" && !slices.Contains(names(), *only) {
@@ -30,7 +31,7 @@ func main() {
 	for _, t := range tables() {
 		if *only == "" || *only == t.name {
 			results := t.run(*tries, *quick, *seed)
-			missed += print(os.Stdout, t, results)
+			missed += print(os.Stdout, t, results, *all)
 		}
 	}
 	fmt.Printf("%d populations a row (a row that misses a bound is drawn anew from %d), seed %d, %s/%s, %d processors, %s. %d rows miss a bound without a reason given.\n",
@@ -52,15 +53,19 @@ func names() (out []string) {
 }
 
 // print writes one table and says how many of its rows miss a bound for no reason that is known.
-func print(w io.Writer, t table, results []result) (missed int) {
+func print(w io.Writer, t table, results []result, all bool) (missed int) {
 	fmt.Fprintf(w, "## %s\n\n%s\n\n%s", t.title, t.about, t.head())
+	shown := 0
 	for _, r := range results {
 		verdict := r.verdict()
 		if verdict != "" && r.row.why == "" {
 			missed++
 		}
-		fmt.Fprint(w, t.line(r, verdict))
+		if all || r.row.quick || verdict != "" || r.close() {
+			fmt.Fprint(w, t.line(r, verdict))
+			shown++
+		}
 	}
-	fmt.Fprintf(w, "\n%s\n\n", t.sum(results))
+	fmt.Fprintf(w, "\n%d of %d rows are shown. Of all rows: %s\n\n", shown, len(results), t.sum(results))
 	return missed
 }

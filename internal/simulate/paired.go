@@ -77,7 +77,7 @@ func pairs() table {
 	}
 	for _, share := range []float64{.3, .05, .01} {
 		for _, tilt := range []float64{0, 1} {
-			for _, rho := range []float64{.01, .3, .6} {
+			for _, rho := range []float64{.01, .6} {
 				for _, c := range crowds() {
 					c.together = rho
 					t.rows = append(t.rows, row{

@@ -43,7 +43,7 @@ func TestQuick(t *testing.T) {
 				}
 			}
 		}
-		if missed := print(io.Discard, table, results); testing.Verbose() {
+		if missed := print(io.Discard, table, results, true); testing.Verbose() {
 			t.Logf("%s: %d rows, %d beyond the strict bounds", table.name, len(results), missed)
 		}
 	}
@@ -68,7 +68,7 @@ func TestTheSameSeedIsTheSameTable(t *testing.T) {
 		var b strings.Builder
 		for _, table := range []table{rates(), weights()} {
 			results := table.run(5, true, seed)
-			print(&b, table, results)
+			print(&b, table, results, true)
 		}
 		return b.String()
 	}

@@ -145,13 +145,19 @@ func (r *result) draw(name string, tries int, seed uint64) {
 // verdict names the bounds that Assay's method misses, or is "".
 func (r result) verdict() string { return r.judge(0, leastHits, mostHits, mostFound) }
 
+// close says whether a row is next to the bounds, and so worth a look.
+func (r result) close() bool {
+	t := r.tables[0]
+	return t.intervals > 0 && share(t.hits, t.intervals) < leastHits+0.01 || r.row.null && t.tests > 0 && share(t.found, t.tests) > mostFound-0.005
+}
+
 func (r result) judge(method int, least, most, found float64) string {
 	t := r.tables[method]
 	var out []string
 	if t.intervals > 0 && share(t.hits, t.intervals) < least {
 		out = append(out, "hits too seldom")
 	}
-	if t.intervals > 0 && share(t.hits, t.intervals) > most {
+	if t.width > 0 && share(t.hits, t.intervals) > most { // what is known has no width
 		if n := t.size / float64(t.intervals); min(r.row.rate, 1-r.row.rate)*n > enough {
 			out = append(out, "wider than needed")
 		}

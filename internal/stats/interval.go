@@ -24,7 +24,6 @@ const (
 	MethodWilson        Method = "wilson"
 	MethodExact         Method = "clopper_pearson"
 	MethodKornGraubard  Method = "korn_graubard"
-	MethodDelta         Method = "delta"
 	MethodLangReiczigel Method = "lang_reiczigel"
 )
 

@@ -13,8 +13,11 @@ import "math"
 //	process, users known: the jackknife over users, and what was not seen of them (byUser)
 //
 // Clopper and Pearson's interval is taken at (p n*, n*) with the effective size
-// n* = min(n/(1-f), q(1-q)/v) (t_{n-1}/t_df)^2, f = n/N for the window and else 0, q = sum W_h q_h, df = n - H or freedom() of the users (Korn and Graubard,
-// Confidence intervals for proportions with small expected number of positive counts estimated from
+//
+//	n* = min(n/(1-f), q(1-q)/v) (t_{n-1}/t_df)^2
+//
+// q = sum W_h q_h, f = n/N for the window and 0 for the process, df = n - H, with users freedom() (Korn and
+// Graubard, Confidence intervals for proportions with small expected number of positive counts estimated from
 // survey data, Survey Methodology 24, 1998, who take the variance unsmoothed).
 //
 // The window of a population that was observed whole has an interval of no width. Absent: as Rate;
