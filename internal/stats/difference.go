@@ -41,7 +41,7 @@ func RateDifference(a, b Sample, confidence float64) Difference {
 		return out.decide(va.minus(vb), first(whyA, whyB), confidence)
 	}
 	ca, cb := la.users(a.Users), lb.users(b.Users)
-	out.Users = Known(min(ca.effective(), cb.effective()))
+	out.Users = Known(min(ca.effective, cb.effective))
 	v := spreadOf(ca.less(cb), ca.apart(cb), la.hidden(ca)+lb.hidden(cb))
 	return out.decide(v, first(ca.few(), cb.few()), confidence)
 }

@@ -53,7 +53,7 @@ func Lift(days []Both, users []ArmCell, confidence float64) LiftEstimate {
 		return out
 	}
 	ct, cc := t.users(users, true), c.users(users, false)
-	out.Users = Known(min(ct.effective(), cc.effective()))
+	out.Users = Known(min(ct.effective, cc.effective))
 	v := spreadOf(ct.less(cc), ct.apart(cc), t.hidden(ct)+c.hidden(cc))
 	out.Difference = out.decide(v, first(ct.few(), cc.few()), confidence)
 	return out

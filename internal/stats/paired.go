@@ -38,7 +38,7 @@ func Paired(strata []Pairs, users []PairCell, confidence float64, seed uint64) D
 	} else {
 		crowd := l.users(netCells(users))
 		v, why := l.byUser(0, crowd)
-		out.Users = Known(crowd.effective())
+		out.Users = Known(crowd.effective)
 		out = out.decide(v, why, confidence)
 	}
 	if out.P.Ok() {

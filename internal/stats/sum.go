@@ -6,8 +6,11 @@ import "math"
 // 2^-76 of the largest or so, in two halves, which integers add without rounding (the fixed point of Demmel and
 // Nguyen, Fast reproducible floating-point summation, IEEE ARITH 21, 2013). Up to 2^24 numbers.
 func total(xs []float64) float64 {
-	if len(xs) == 1 {
+	switch len(xs) {
+	case 1:
 		return xs[0]
+	case 2:
+		return xs[0] + xs[1]
 	}
 	most := 0.0
 	for _, x := range xs {

@@ -30,6 +30,8 @@ type crowd struct {
 	residual []float64 // of each user, sum of W_h/n_h (y - p) / D
 	share    []float64 // of the weight
 	in       []int     // of each group, the number of its users
+	// effective is the effective number of users, 1 / sum share^2 (Kish, Survey Sampling, 1965, 11.7).
+	effective float64
 }
 
 // users gathers cells; strata that do not count and cells outside of the domain are left out.
@@ -45,9 +47,15 @@ func (l *level) users(cells []Cell) *crowd {
 }
 
 func newCrowd(visits []visit, groups int) *crowd {
-	slices.SortFunc(visits, func(a, b visit) int {
-		return cmp.Or(cmp.Compare(a.user, b.user), cmp.Compare(a.group, b.group))
-	})
+	byUser := func(a, b visit) int {
+		if a.user != b.user {
+			return cmp.Compare(a.user, b.user)
+		}
+		return cmp.Compare(a.group, b.group)
+	}
+	if !slices.IsSortedFunc(visits, byUser) { // sorting takes most of the time of a large report
+		slices.SortFunc(visits, byUser)
+	}
 	c := &crowd{in: make([]int, groups)}
 	var residuals, shares []float64
 	for i, v := range visits {
@@ -62,16 +70,10 @@ func newCrowd(visits []visit, groups int) *crowd {
 			residuals, shares = residuals[:0], shares[:0]
 		}
 	}
-	return c
-}
-
-// effective is the effective number of users, 1 / sum share^2 (Kish, Survey Sampling, 1965, 11.7).
-func (c *crowd) effective() float64 {
-	sum := totalOf(c.share, sq)
-	if sum == 0 {
-		return 0
+	if sum := totalOf(c.share, sq); sum > 0 {
+		c.effective = 1 / sum
 	}
-	return 1 / sum
+	return c
 }
 
 // jackknife is the delete-one-user variance (G-1)/G sum (p_(u) - p)^2, with p_(u) the level without user u
@@ -143,7 +145,7 @@ func (c *crowd) less(b *crowd) (out []float64) {
 }
 
 func (c *crowd) few() Absence {
-	if c.effective() < MinUsers {
+	if c.effective < MinUsers {
 		return TooFewUsers
 	}
 	return Defined
@@ -152,5 +154,5 @@ func (c *crowd) few() Absence {
 // apart is the most degrees of freedom that a difference of two levels has, by Welch (The generalization of
 // Student's problem, Biometrika 34, 1947).
 func (c *crowd) apart(b *crowd) float64 {
-	return welch(spread{v: jackknife(c.influences()), df: c.effective() - 1}, spread{v: jackknife(b.influences()), df: b.effective() - 1})
+	return welch(spread{v: jackknife(c.influences()), df: c.effective - 1}, spread{v: jackknife(b.influences()), df: b.effective - 1})
 }

@@ -52,8 +52,8 @@ func TestJackknifeIsItsDefinition(t *testing.T) {
 		}
 		all /= g
 		c := l.users(s.cells)
-		if !near(jackknife(c.influences()), (g-1)/g*sum) || !near(c.effective(), all*all/squares) {
-			t.Fatalf("%v %v, want %v %v", jackknife(c.influences()), c.effective(), (g-1)/g*sum, all*all/squares)
+		if !near(jackknife(c.influences()), (g-1)/g*sum) || !near(c.effective, all*all/squares) {
+			t.Fatalf("%v %v, want %v %v", jackknife(c.influences()), c.effective, (g-1)/g*sum, all*all/squares)
 		}
 	})
 }
@@ -90,10 +90,10 @@ func TestCrowdCountsUsersOnce(t *testing.T) {
 	if len(c.user) != 2 || c.user[0] != 3 || !near(c.residual[1], .3) || !near(c.share[1], .75) || c.in[0] != 2 || c.in[1] != 1 || c.in[2] != 0 {
 		t.Errorf("%+v", c)
 	}
-	if one := newCrowd([]visit{{1, 0, .1, 1}}, 1); jackknife(one.influences()) != 0 || one.effective() != 1 {
+	if one := newCrowd([]visit{{1, 0, .1, 1}}, 1); jackknife(one.influences()) != 0 || one.effective != 1 {
 		t.Errorf("one user: %+v", one)
 	}
-	if none := newCrowd(nil, 1); jackknife(none.influences()) != 0 || none.effective() != 0 {
+	if none := newCrowd(nil, 1); jackknife(none.influences()) != 0 || none.effective != 0 {
 		t.Errorf("no user: %+v", none)
 	}
 }

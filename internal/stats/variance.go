@@ -56,7 +56,7 @@ func (l *level) byUnit(target Target) spread {
 
 // byUser is the jackknife over users and what it cannot see.
 func (l *level) byUser(q float64, c *crowd) (spread, Absence) {
-	out := spreadOf(c.influences(), c.effective()-1, l.hidden(c))
+	out := spreadOf(c.influences(), c.effective-1, l.hidden(c))
 	out.q = q
 	return out, c.few()
 }
@@ -68,7 +68,7 @@ func spreadOf(influences []float64, most, hidden float64) spread {
 
 // hidden is what a jackknife cannot see: strata that show no variance, smoothed with n counted in users, and one
 // user who was not met.
-func (l *level) hidden(c *crowd) float64 { return l.smoothing(c) + l.unseen(c.effective()) }
+func (l *level) hidden(c *crowd) float64 { return l.smoothing(c) + l.unseen(c.effective) }
 
 // smoothing is the variance of strata that show none.
 func (l *level) smoothing(c *crowd) float64 {
