@@ -61,7 +61,7 @@ func Custom(table [][]float64) Weights {
 // no_disagreement where nothing differs.
 func Kappa(table [][]int64, weights Weights, confidence float64) Agreement {
 	a, p, why := newAgreement(table, confidence)
-	if why != Defined {
+	if why = first(why, unsure(confidence)); why != Defined {
 		return a.absent(why, confidence)
 	}
 	k := len(table)

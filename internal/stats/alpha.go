@@ -46,7 +46,7 @@ func Alpha(units [][]float64, metric Metric, draws int, seed uint64, confidence 
 	}
 	if why == Defined {
 		out.Alpha = alpha(rated, metric)
-		why = out.Alpha.Absent
+		why = first(out.Alpha.Absent, unsure(confidence))
 	}
 	if why != Defined {
 		out.Alpha, out.Interval = None(why), noInterval(why, confidence)

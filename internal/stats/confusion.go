@@ -32,7 +32,7 @@ type Confused struct {
 // MCCInterval. Out_of_range for a negative count.
 func (c Confusion) Of(confidence float64) Confused {
 	tp, fp, fn, tn := c.TruePositive, c.FalsePositive, c.FalseNegative, c.TrueNegative
-	if !finite(tp, fp, fn, tn) || min(tp, fp, fn, tn) < 0 {
+	if !finite(tp, fp, fn, tn) || min(tp, fp, fn, tn) < 0 || unsure(confidence) != Defined {
 		s := noShare(OutOfRange, confidence)
 		return Confused{s, s, s, s, s, s, s, s}
 	}

@@ -34,7 +34,7 @@ const Folds = 5
 // users or labels, and no_variation where residuals are all the same and there are no limits.
 func PredictionPowered(strata []Stratum, cells []Cell, labels []ScoreLabel, target Target, least, most Value, seed uint64, confidence float64) Powered {
 	l, why := newLevel(strata, least, most)
-	if why != Defined {
+	if why = first(why, unsure(confidence)); why != Defined {
 		return noPowered(why, confidence, len(labels))
 	}
 	p := powering{level: l, byUser: cells != nil && target == Process}

@@ -329,6 +329,14 @@ func TestConfidenceThatIsNone(t *testing.T) {
 	pairs := []Pairs{{Size: 100, Drawn: 20, Both: 20, Rises: 5, Falls: 2}}
 	days := []Both{{Treatment: Arm{100, 20, 5}, Control: Arm{100, 20, 9}}}
 	label := []Label{{Test: true, Truth: true, Probability: 1}, {Probability: 1}}
+	var scores []Score
+	var units []SurveyUnit
+	var ratings [][]float64
+	for i := range 20 {
+		x := float64(i % 2)
+		scores, units = append(scores, Score{Weight: 1, X: float64(i)}), append(units, SurveyUnit{Weight: 1, Y: x})
+		ratings = append(ratings, []float64{x, float64(i % 3 % 2)})
+	}
 	for _, c := range []float64{0, 1, -1, 2, 95, math.NaN(), math.Inf(1)} {
 		for name, i := range map[string]Interval{
 			"rate":       RateInterval(strata, nil, Process, c),
@@ -339,6 +347,18 @@ func TestConfidenceThatIsNone(t *testing.T) {
 			"wilson":     Wilson(3, 10, c),
 			"exact":      ClopperPearson(3, 10, c),
 			"labels":     LabelCorrected(strata, nil, label, Process, c).Interval,
+			"scores":     MeanScore(scores).T(c),
+			"bootstrap":  MeanScore(scores).Bootstrap(true, 20, 1, c),
+			"survey":     SurveyMean(units, LoneRefuse).T(c),
+			"korn":       SurveyMean(units, LoneRefuse).KornGraubard(c),
+			"kappa":      Kappa([][]int64{{9, 2}, {1, 8}}, Unweighted, c).Interval,
+			"alpha":      Alpha(ratings, Nominal, 20, 1, c).Interval,
+			"pass":       PassHat([]Trials{{4, 2}, {4, 1}}, 2, c).Interval,
+			"confusion":  Confusion{9, 2, 1, 8}.Of(c).Balanced.Interval,
+			"mcc":        Confusion{9, 2, 1, 8}.Of(c).MCC.Interval,
+			"weighed":    WeighConfusion([]WeighedLabel{{1, true, true}, {1, false, false}}, c).MCC.Interval,
+			"rogan":      RoganGladen(.5, 100, Confusion{9, 2, 1, 8}, c).Interval,
+			"powered":    PredictionPower([]float64{1, 0, 1}, []float64{1, 0, 0}, []float64{1, 0}, None(NoTests), c).Interval,
 		} {
 			if i.Absent != OutOfRange || i.Confidence != 0 {
 				t.Errorf("%s at %v: %+v", name, c, i)

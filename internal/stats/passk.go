@@ -44,6 +44,9 @@ func chosen(c, n, k int64) float64 {
 
 func passRate(tasks []Trials, k int64, confidence float64, of func(Trials) float64) PassRate {
 	out := PassRate{}
+	if why := unsure(confidence); why != Defined {
+		return PassRate{Level: None(why), Interval: noInterval(why, confidence)}
+	}
 	var xs []float64
 	var groups int64
 	for _, t := range tasks {

@@ -30,6 +30,8 @@ func noPowered(why Absence, confidence float64, labels int) Powered {
 // no_variation where nothing varies.
 func PredictionPower(y, f, g []float64, lambda Value, confidence float64) Powered {
 	switch {
+	case unsure(confidence) != Defined:
+		return noPowered(OutOfRange, confidence, len(y))
 	case len(y) < 2:
 		return noPowered(NoLabels, confidence, len(y))
 	case len(g) == 0:

@@ -28,7 +28,7 @@ func RoganGladen(apparent, n float64, elsewhere Confusion, confidence float64) C
 	}
 	why := Defined
 	switch {
-	case !finite(apparent, n) || apparent < 0 || apparent > 1:
+	case !finite(apparent, n) || apparent < 0 || apparent > 1 || unsure(confidence) != Defined:
 		why = OutOfRange
 	case !(n > 0):
 		why = NothingObserved

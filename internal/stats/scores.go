@@ -105,6 +105,8 @@ func (m ScoreMean) T(confidence float64) Interval {
 	switch {
 	case !m.CR1.Ok():
 		return noInterval(m.CR1.Absent, confidence)
+	case unsure(confidence) != Defined:
+		return noInterval(OutOfRange, confidence)
 	case df < 1-1e-9:
 		return noInterval(NoFreedom, confidence)
 	case m.flat():
@@ -126,6 +128,8 @@ func (m ScoreMean) Bootstrap(studentised bool, draws int, seed uint64, confidenc
 	switch {
 	case !m.CR1.Ok():
 		return noInterval(m.CR1.Absent, confidence)
+	case unsure(confidence) != Defined:
+		return noInterval(OutOfRange, confidence)
 	case m.Effective < MinUsers:
 		return noInterval(TooFewClusters, confidence)
 	case m.flat():

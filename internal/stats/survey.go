@@ -107,8 +107,8 @@ func SurveyRatio(units []SurveyUnit, lone Lone) SurveyEstimate {
 
 // T is level -+ t SE with DF degrees of freedom. Absent as SE.
 func (e SurveyEstimate) T(confidence float64) Interval {
-	if !e.SE.Ok() {
-		return noInterval(e.SE.Absent, confidence)
+	if why := first(e.SE.Absent, unsure(confidence)); why != Defined {
+		return noInterval(why, confidence)
 	}
 	if e.SE.X == 0 {
 		return Interval{Low: e.Level.X, High: e.Level.X, Confidence: confidence, Method: MethodCensus, N: float64(e.Units)}
@@ -126,6 +126,8 @@ func (e SurveyEstimate) KornGraubard(confidence float64) Interval {
 	switch {
 	case !e.SE.Ok():
 		return noInterval(e.SE.Absent, confidence)
+	case unsure(confidence) != Defined:
+		return noInterval(OutOfRange, confidence)
 	case e.Level.X < -1e-12 || e.Level.X > 1+1e-12:
 		return noInterval(OutOfRange, confidence)
 	}

@@ -13,10 +13,16 @@ type WeighedLabel struct {
 // the number of labels. MCC's is at Kish's size of all labels. Absent as Confusion.Of, and no_probability where
 // a weight is not positive.
 func WeighConfusion(labels []WeighedLabel, confidence float64) Confused {
+	none := func(why Absence) Confused {
+		s := noShare(why, confidence)
+		return Confused{s, s, s, s, s, s, s, s}
+	}
+	if why := unsure(confidence); why != Defined {
+		return none(why)
+	}
 	for _, l := range labels {
 		if !finite(l.Weight) || l.Weight <= 0 {
-			s := noShare(NoProbability, confidence)
-			return Confused{s, s, s, s, s, s, s, s}
+			return none(NoProbability)
 		}
 	}
 	right := func(l WeighedLabel) bool { return l.Test == l.Truth }
