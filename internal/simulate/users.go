@@ -125,6 +125,14 @@ func (c crowd) keys(more ...any) []any {
 	return append(more, c.users, sessions, most)
 }
 
+// dozen is why intervals may be wider than needed.
+func (c crowd) dozen() string {
+	if c.users > 12 {
+		return ""
+	}
+	return "of a dozen users one that was not met has a fourteenth of the weight"
+}
+
 func users() table {
 	t := table{
 		name: "users", title: "A rate of the process, users known",
@@ -140,7 +148,7 @@ func users() table {
 		for _, rho := range []float64{.01, .1, .3, .6, 1} {
 			for _, c := range crowds() {
 				t.rows = append(t.rows, row{
-					keys: c.keys(p, rho), rate: p,
+					keys: c.keys(p, rho), rate: p, why: c.dozen(),
 					quick: c.users <= 100 && c.sessions < 50 && (p == .5 && rho == .3 || p == .02 || p == .005 && rho >= .6),
 					try: func(r *rand.Rand) []shot {
 						own := chances(r, c.users, p, rho)

@@ -7,8 +7,8 @@ type Difference struct {
 	Level    Value
 	Interval Interval
 	// P is the chance of a difference at least as large where there is none: one less the confidence at which
-	// the interval would end at 0, or that of flipped signs (Paired) where it is larger. An interval that leaves
-	// 0 out and P < 1 - confidence are never at odds.
+	// the interval would end at 0, or that of flipped signs (Paired) where it is larger. With P < 1 - confidence
+	// the interval always leaves 0 out.
 	P Value
 	// Users is the smaller of the two effective numbers of users; absent where users are not known.
 	Users Value
