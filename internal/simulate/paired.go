@@ -85,7 +85,7 @@ func pairs() table {
 					c.together = rho
 					t.rows = append(t.rows, row{
 						keys: c.keys(share, tilt, rho), rate: noRate, null: tilt == 0, try: change{c, share, tilt}.try,
-						quick: rho == .6 && share > .01 && c.users <= 100 && c.sessions < 50,
+						quick: rho == .6 && share == .05 && c.users <= 100 && c.sessions < 50,
 					})
 				}
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	quickTries = 120
+	quickTries = 80
 	quickSeed  = 5
 	mistake    = 4 // standard errors of a hit rate that a quick run allows for
 )
