@@ -24,6 +24,14 @@ func laws() []law {
 	}
 }
 
+// tail is why intervals may hit too seldom.
+func (l law) tail() string {
+	if l.name == "normal" {
+		return ""
+	}
+	return "few users and a long tail: none of the three holds"
+}
+
 // grade is a score of 1 to 5, mostly 5.
 func grade(r *rand.Rand, own float64) float64 {
 	return 5 - min(4, math.Floor(math.Exp(own+0.5*r.NormFloat64()-1)))
@@ -56,7 +64,7 @@ func scores() table {
 		for _, g := range []int{10, 20, 50, 200} {
 			for _, each := range []int{1, 10} {
 				t.rows = append(t.rows, row{
-					keys: []any{l.name, g, each}, rate: noRate, quick: l.name == "normal" && g <= 50 && each == 1,
+					keys: []any{l.name, g, each}, rate: noRate, why: l.tail(), quick: l.name == "normal" && g <= 50 && each == 1,
 					try: func(r *rand.Rand) []shot {
 						var rows []stats.Score
 						for u := range g {
