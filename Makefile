@@ -8,7 +8,10 @@ TIMEOUT ?= 9m
 ONCE    ?=
 DATA    ?= assay-data/demo
 
-.PHONY: build run test check bench generate race clean
+# make simulate ONLY=rates prints one table.
+ONLY    ?=
+
+.PHONY: build run test check bench simulate generate race clean
 
 build: ## bin/assay
 	$(GO) build -o bin/assay ./cmd/assay
@@ -28,6 +31,9 @@ check: ## gofmt, go vet, the import map
 
 bench: build ## the speed table
 	$(GO) run ./internal/bench
+
+simulate: ## how often intervals and tests are right: the tables of docs/SIMULATION.md, about ten minutes
+	$(GO) run ./internal/simulate $(if $(ONLY),-only $(ONLY))
 
 generate: ## what is made from the code: docs
 	$(GO) generate ./...

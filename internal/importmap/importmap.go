@@ -64,6 +64,7 @@ func rooms() map[string]room {
 		"docstest":    {all: true, tool: true, fakes: true},
 		"e2e":         {all: true, tool: true, fakes: true},
 		"importmap":   {tool: true},
+		"simulate":    {rooms: []string{"stats"}, tool: true},
 		"testsummary": {tool: true},
 	}
 }

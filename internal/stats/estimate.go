@@ -12,6 +12,10 @@ const (
 	Unbounded         Absence = "unbounded"              // worst cases of a number need its smallest and largest value
 	NothingRepeated   Absence = "nothing_repeated"       // no unit was measured twice
 	NoInterval        Absence = "no_interval"            // nothing here estimates one rightly (FlipRate says why)
+	NoFreedom         Absence = "no_degrees_of_freedom"  // one observation a stratum: nothing says how much they vary
+	NoCommonDay       Absence = "no_common_day"          // no day has graded units in both arms
+	NoUsers           Absence = "no_users"               // users are not known
+	TooFewUsers       Absence = "too_few_users"          // the effective number of users is below MinUsers
 )
 
 // Value is a number, or the reason that there is none.
@@ -48,7 +52,19 @@ type Stratum struct {
 	Observed int64
 	Domain   int64
 	Sum      float64
+	Squares  float64 // sum of squares of what Sum adds up; intervals of means need it, those of rates do not
 }
+
+// Target is what an estimate is about.
+type Target string
+
+const (
+	// Window is the level in this frozen population, had every unit been observed: chance is only in the draw.
+	Window Target = "window"
+	// Process is what produced the population: chance is in the population too. Differences are always
+	// about the process, or two whole populations that come from one process would always differ.
+	Process Target = "process"
+)
 
 // Estimate is a weighted level: of a rate, Sum being hits, or of a mean.
 type Estimate struct {

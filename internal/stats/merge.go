@@ -1,16 +1,23 @@
 package stats
 
+// group is a stratum, possibly several merged into one, and which of the given ones it is made of.
+type group struct {
+	Stratum
+	of []int
+}
+
 // merge counts each stratum without observations with a neighbour of its line, so that its weight
 // is not lost: with the larger of the two by N_h, the earlier when they are equal. Sizes alone
 // decide, never outcomes. A stratum without neighbours stays, and the estimate is undefined.
-func merge(strata []Stratum) (out []Stratum, names []Merge, why Absence) {
-	lines := map[string][]Stratum{}
+func merge(strata []Stratum) (out []group, names []Merge, why Absence) {
+	lines := map[string][]group{}
 	var order []string
-	for _, h := range strata {
+	for i, h := range strata {
+		g := group{h, []int{i}}
 		switch {
 		case h.Size == 0:
 		case h.Line == "":
-			out = append(out, h)
+			out = append(out, g)
 			if h.Observed == 0 {
 				why = StratumUnobserved
 			}
@@ -18,7 +25,7 @@ func merge(strata []Stratum) (out []Stratum, names []Merge, why Absence) {
 			if lines[h.Line] == nil {
 				order = append(order, h.Line)
 			}
-			lines[h.Line] = append(lines[h.Line], h)
+			lines[h.Line] = append(lines[h.Line], g)
 		}
 	}
 	for _, line := range order {
@@ -32,7 +39,7 @@ func merge(strata []Stratum) (out []Stratum, names []Merge, why Absence) {
 	return out, names, why
 }
 
-func mergeLine(line []Stratum) (out []Stratum, names []Merge, ok bool) {
+func mergeLine(line []group) (out []group, names []Merge, ok bool) {
 	for i := 0; i < len(line); {
 		if line[i].Observed > 0 {
 			i++
@@ -54,10 +61,10 @@ func mergeLine(line []Stratum) (out []Stratum, names []Merge, ok bool) {
 	return line, names, true
 }
 
-func joined(a, b Stratum, label string) Stratum {
-	return Stratum{
+func joined(a, b group, label string) group {
+	return group{of: append(a.of[:len(a.of):len(a.of)], b.of...), Stratum: Stratum{
 		Label: label, Line: a.Line,
 		Size: a.Size + b.Size, Drawn: a.Drawn + b.Drawn,
-		Observed: a.Observed + b.Observed, Domain: a.Domain + b.Domain, Sum: a.Sum + b.Sum,
-	}
+		Observed: a.Observed + b.Observed, Domain: a.Domain + b.Domain, Sum: a.Sum + b.Sum, Squares: a.Squares + b.Squares,
+	}}
 }

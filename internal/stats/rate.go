@@ -32,15 +32,7 @@ func Mean(strata []Stratum, least, most Value) Estimate {
 		e.Level = None(why)
 		return e
 	}
-	var sum, domain float64
-	for _, h := range merged {
-		if h.Observed > 0 {
-			w := weight(h, e.Size) / float64(h.Observed)
-			sum += w * h.Sum
-			domain += w * float64(h.Domain)
-		}
-	}
-	e.Level = ratio(sum, domain)
+	e.Level, _ = levelOf(merged)
 	return e
 }
 
@@ -53,13 +45,12 @@ func Coverage(strata []Stratum) Value {
 	if size == 0 {
 		return None(NoPopulation)
 	}
-	c := 0.0
-	for _, h := range strata {
-		if h.Drawn > 0 {
-			c += weight(h, size) * float64(h.Observed) / float64(h.Drawn)
+	return Known(totalOf(strata, func(h Stratum) float64 {
+		if h.Drawn == 0 {
+			return 0
 		}
-	}
-	return Known(c)
+		return weight(h, size) * float64(h.Observed) / float64(h.Drawn)
+	}))
 }
 
 // bounds is the level when every missing measurement is in the domain and gives worst. With S, D and
@@ -74,22 +65,22 @@ func bounds(strata []Stratum, worst Value) Value {
 	if size == 0 {
 		return None(NoPopulation)
 	}
-	var sum, domain float64
+	var sum, domain []float64
 	for _, h := range strata {
 		w, missing := weight(h, size), 1.0
 		if h.Drawn > 0 {
 			n := float64(h.Drawn)
-			sum += w * h.Sum / n
-			domain += w * float64(h.Domain) / n
+			sum = append(sum, w*h.Sum/n)
+			domain = append(domain, w*float64(h.Domain)/n)
 			missing = float64(h.Drawn-h.Observed) / n
 		}
 		if missing > 0 && w > 0 && !worst.Ok() {
 			return None(Unbounded)
 		}
-		sum += w * missing * worst.X
-		domain += w * missing
+		sum = append(sum, w*missing*worst.X)
+		domain = append(domain, w*missing)
 	}
-	return ratio(sum, domain)
+	return ratio(total(sum), total(domain))
 }
 
 func weight(h Stratum, size int64) float64 { return float64(h.Size) / float64(size) }
