@@ -6,7 +6,7 @@ import (
 
 	"assay/internal/api"
 	"assay/internal/assay"
-	"assay/internal/report"
+	report "assay/internal/report/old"
 )
 
 type reportCmd struct {

@@ -14,7 +14,7 @@ import (
 
 	"assay/internal/assay"
 	"assay/internal/engine"
-	"assay/internal/report"
+	report "assay/internal/report/old"
 	"assay/internal/store"
 )
 

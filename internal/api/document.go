@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"assay/internal/assay"
-	"assay/internal/report"
+	report "assay/internal/report/old"
 )
 
 // document renders the OpenAPI document, indented and with sorted keys, so that a change of a route

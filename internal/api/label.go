@@ -24,7 +24,7 @@ func (s *server) labelRoutes(a huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			labels, next, err := s.Store.Labels().List(ctx, p.ID, in.page())
+			labels, next, err := s.Store.Labels().List(ctx, p.ID, store.LabelQuery{}, in.page())
 			return say(pageOf(labels, next), err)
 		})
 	route(s, a, huma.Operation{OperationID: "tally-labels", Method: http.MethodGet, Path: "/projects/{project}/labels/tally", Tags: tags,

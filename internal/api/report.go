@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"assay/internal/report"
+	report "assay/internal/report/old"
 )
 
 func (s *server) reportRoutes(a huma.API) {

@@ -27,7 +27,7 @@ import (
 	"assay/internal/harness"
 	"assay/internal/ingest"
 	"assay/internal/judge"
-	"assay/internal/report"
+	report "assay/internal/report/old"
 	"assay/internal/store"
 	"assay/internal/store/sqlite"
 )

@@ -1,6 +1,8 @@
 package assay
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"time"
 )
@@ -96,4 +98,17 @@ type Criterion struct {
 	// RollUp belongs to criteria of judges whose unit is not the session. A version lists its criteria as
 	// they are answered for the session: rolled up.
 	RollUp RollUp `json:"roll_up,omitempty" yaml:"roll_up"`
+}
+
+// Version is a hash of what is asked: of everything of the criterion but its name. A label that answers an older
+// wording is told apart by it, and one that answers the same question of another judge version is not. The
+// criterion CriterionPass has none, "": it asks whether the session went well.
+func (c Criterion) Version() string {
+	c.Name = ""
+	raw, err := json.Marshal(c)
+	if err != nil {
+		panic("assay: encode criterion: " + err.Error()) // limits were read from YAML or JSON, which has no NaN
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8])
 }

@@ -145,15 +145,22 @@ type Frame struct {
 // GradeSpec is what was asked of a grade run, with every default resolved: a run is planned from
 // it, from AsOf and from nothing else.
 type GradeSpec struct {
-	Frame      Frame      `json:"frame"`
-	Judges     []RunJudge `json:"judges"`
-	PerStratum int        `json:"per_stratum"`
-	Seed       string     `json:"seed"`
-	Repeats    int        `json:"repeats"`                  // 1 unless the judge's noise is measured
-	Force      bool       `json:"force"`                    // no reuse
-	Unpriced   bool       `json:"allow_unpriced,omitempty"` // under a budget: calls whose price is not known leave all the same, uncounted
-	Settings   Settings   `json:"settings"`
-	Schedule   string     `json:"schedule,omitempty"` // that started it, or for which By did
+	Frame      Frame         `json:"frame"`
+	Judges     []RunJudge    `json:"judges"`
+	PerStratum int           `json:"per_stratum"`
+	Sizes      []StratumSize `json:"sizes,omitempty" doc:"n of single strata, in place of per_stratum; strata that are not named are not sampled"`
+	Seed       string        `json:"seed"`
+	Repeats    int           `json:"repeats"`                  // 1 unless the judge's noise is measured
+	Force      bool          `json:"force"`                    // no reuse
+	Unpriced   bool          `json:"allow_unpriced,omitempty"` // under a budget: calls whose price is not known leave all the same, uncounted
+	Settings   Settings      `json:"settings"`
+	Schedule   string        `json:"schedule,omitempty"` // that started it, or for which By did
+}
+
+// StratumSize is how many sessions of a stratum a run samples, at most all of it.
+type StratumSize struct {
+	Stratum
+	N int64 `json:"n"`
 }
 
 // RunJudge is a judge as a run was planned with it.

@@ -65,6 +65,10 @@ type Part struct {
 	Data      string `json:"data,omitempty"`
 }
 
+// UnknownUser is the user of a session whose source names none. Sessions of unknown users are not taken for
+// those of one person: statistics count each as a user of its own.
+const UnknownUser = "unknown"
+
 // SessionKey is a session's row number.
 type SessionKey int64
 

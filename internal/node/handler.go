@@ -19,7 +19,7 @@ import (
 	"assay/internal/harness"
 	"assay/internal/ingest"
 	"assay/internal/limit"
-	"assay/internal/report"
+	report "assay/internal/report/old"
 	"assay/internal/store"
 	"assay/internal/web"
 )

@@ -4,35 +4,37 @@ import (
 	"time"
 
 	"assay/internal/assay"
+	"assay/internal/report/extract"
+	"assay/internal/report/gate"
+	"assay/internal/report/number"
 	"assay/internal/stats"
 )
 
-// TargetWindow is the target of every number here: the level in this frozen frame.
-const TargetWindow = "window"
-
-// PointOnly is what a reader must know of every number in a report.
-const PointOnly = "Point estimates without intervals: they do not say how far chance may have moved them. Do not read small differences as effects."
-
-// Legend explains the columns of a report's tables.
-const Legend = "N: sessions eligible. n: sessions sampled. answered: sessions with an answer to the question. coverage: their share, weighted like the level. bounds: the level if everything missing were lowest, and if it were highest (?: the answer has no limit); they say nothing of chance."
-
-// CutLegend explains the column that only tables with cut transcripts have.
-const CutLegend = "cut: share of the verdicts whose judge saw a transcript with a part left out, because it was too long."
-
-// NoiseLegend explains the table that only a run with repeats has.
-const NoiseLegend = "noise: flips is the chance that two gradings of the same session differ; split is the share of sessions whose gradings are not all the same, which grows with how many there are; sd is the standard deviation of a number's gradings of one session. All are weighted like the rates, over the sessions with two answers or more. An abstention is no answer; \"does not apply\" is one. They have no interval."
+// Options say what is asked of a report. The zero value is what most people want.
+type Options struct {
+	Target     stats.Target       // "" is the window
+	Confidence float64            // 0 is 0.95
+	Control    string             // the arm that lifts are against; "" is assay.Control, else the largest arm
+	Shares     map[string]float64 // how sessions were meant to go to arms, by arm; nil: to all arms alike
+	AnyShares  bool               // shares were meant to change (a ramp): they are not tested
+	Gates      []gate.Gate
+}
 
 // Report is what is known of a run and the runs that it retries.
 type Report struct {
-	Run      Header         `json:"run"`
-	Unit     string         `json:"unit"`   // what is sampled: session
-	Target   string         `json:"target"` // what every number speaks about: window
-	Covers   Covers         `json:"covers"`
-	Counts   Counts         `json:"counts"`
-	Excluded assay.Excluded `json:"excluded"`
-	Judges   []Judge        `json:"judges"`
-	Spend    Spend          `json:"spend"`
-	Notes    []string       `json:"notes"`
+	Run        Header         `json:"run"`
+	Unit       string         `json:"unit"` // what is sampled: session
+	Target     stats.Target   `json:"target"`
+	Confidence float64        `json:"confidence"`
+	Headline   string         `json:"headline" doc:"what the report says first, in a sentence"`
+	Covers     extract.Covers `json:"covers"`
+	Counts     Counts         `json:"counts"`
+	Excluded   assay.Excluded `json:"excluded"`
+	Assignment *Assignment    `json:"assignment,omitempty" doc:"of frames with two arms or more: whether sessions went to arms as meant"`
+	Judges     []Judge        `json:"judges"`
+	Spend      Spend          `json:"spend"`
+	Gates      []gate.Outcome `json:"gates,omitempty"`
+	Notes      []string       `json:"notes" doc:"what a reader must know of these numbers beside what stands at each"`
 }
 
 // Header says which run this is and what it was planned with.
@@ -50,17 +52,14 @@ type Header struct {
 	Frame      assay.Frame    `json:"frame"`
 	Seed       string         `json:"seed"`
 	PerStratum int            `json:"per_stratum"`
+	Sized      int            `json:"sized_strata,omitempty" doc:"strata with an n of their own, in place of per_stratum"`
 	Repeats    int            `json:"repeats"`
 	AsOf       time.Time      `json:"as_of"`
 	Zone       string         `json:"zone"`
 	ArmKey     string         `json:"arm_key"`
-}
-
-// Covers says which items the estimates are about.
-type Covers struct {
-	Complete bool  `json:"complete"`          // every item of the run has ended
-	Through  int64 `json:"through,omitempty"` // else: items 1 to Through in dispatch order
-	Of       int64 `json:"of"`
+	By         string         `json:"by,omitempty"`
+	StartedAt  *time.Time     `json:"started_at,omitempty"`
+	EndedAt    *time.Time     `json:"ended_at,omitempty"`
 }
 
 // Counts are items; Total is the sum of Graded, Errored, Ungradable, Cancelled, Abandoned and
@@ -82,6 +81,26 @@ type Counts struct {
 	ByClass     map[assay.Class]int64 `json:"by_class,omitempty"` // of Errored and Ungradable
 }
 
+// Assignment is the check for a sample-ratio mismatch: it comes before any lift. It tests eligible sessions, with
+// their users counted whole by the design effect that the sampled ones show.
+type Assignment struct {
+	Arms     []ArmCount    `json:"arms"` // without the untagged
+	Untagged *float64      `json:"untagged_share" doc:"share of eligible sessions without an arm, which no lift has"`
+	P        *float64      `json:"p" doc:"chance of arms at least as uneven where sessions go to them as meant"`
+	Absent   stats.Absence `json:"absent,omitempty"`
+	Effect   float64       `json:"design_effect" doc:"sessions of one user go to one arm together: this many sessions count as one"`
+	Mismatch bool          `json:"mismatch" doc:"P below 0.001: lifts are withheld from the headline"`
+	Any      bool          `json:"any_shares,omitempty" doc:"shares were meant to change and are not tested"`
+}
+
+// ArmCount is an arm's size.
+type ArmCount struct {
+	Arm      string   `json:"arm"`
+	Eligible int64    `json:"eligible"`
+	Share    float64  `json:"share" doc:"of the eligible sessions with an arm"`
+	Meant    *float64 `json:"meant" doc:"what it was meant to be; null where any would do"`
+}
+
 // Judge is one judge's part.
 type Judge struct {
 	Name     string          `json:"name"`
@@ -89,8 +108,13 @@ type Judge struct {
 	Kind     assay.JudgeKind `json:"kind"`
 	Coverage *float64        `json:"coverage"`      // weighted share of the sample that has a verdict
 	Cut      int64           `json:"cut,omitempty"` // verdicts whose judge saw a transcript with a part left out
+	Reused   int64           `json:"reused"`        // verdicts that an earlier run paid for
 	Criteria []Criterion     `json:"criteria"`      // pass first
+	Classes  []ClassShare    `json:"classes"`       // of what has no verdict, most frequent first
 	Strata   []Stratum       `json:"strata"`
+	Fails    []Fails         `json:"fails"`
+	Calls    extract.Calls   `json:"calls"`
+	Spend    Spend           `json:"spend"`
 }
 
 // Stratum is what the estimates are made of.
@@ -115,42 +139,110 @@ const (
 )
 
 // Criterion is one question and its levels: one measure for a boolean or a number, one per value
-// for a category or an ordinal.
+// for a category; for an ordinal one per value and the share of each.
 type Criterion struct {
-	Name     string              `json:"name"`
-	Type     assay.CriterionType `json:"type"`
-	Measures []Measure           `json:"measures"`
-	Noise    *Noise              `json:"noise,omitempty"` // of a run that grades each session more than once
+	Name         string              `json:"name"`
+	Type         assay.CriterionType `json:"type"`
+	Question     string              `json:"question,omitempty"`
+	Measures     []Measure           `json:"measures"`
+	Lifts        []Lift              `json:"lifts,omitempty"`        // of booleans and numbers, an arm each
+	Distribution *Distribution       `json:"distribution,omitempty"` // of numbers
+	Noise        *Noise              `json:"noise,omitempty"`        // of a run that grades each session more than once
+	Quoted       int64               `json:"quoted" doc:"answers with evidence"`
+	Unverified   int64               `json:"unverified" doc:"of those: with a quote that is not in the transcript"`
+	Abstained    int64               `json:"abstained"`
+	Outside      int64               `json:"not_applicable"`
 }
 
-// Measure is a level over the frame, by arm and by day.
+// Measure is a level over the frame and of its parts. An agent version or a source is a part that is not drawn by
+// itself: how many sessions it has is estimated too.
 type Measure struct {
-	Kind    MeasureKind `json:"kind"`
-	Value   string      `json:"value,omitempty"` // of a share
-	Overall Estimate    `json:"overall"`
-	ByArm   []Part      `json:"by_arm"`
-	ByDay   []Part      `json:"by_day"`
+	Kind     MeasureKind   `json:"kind"`
+	Value    string        `json:"value,omitempty"` // of a share
+	Overall  number.Number `json:"overall"`
+	ByArm    []number.Part `json:"by_arm"`
+	ByDay    []number.Part `json:"by_day"`
+	ByAgent  []number.Part `json:"by_agent_version"`
+	BySource []number.Part `json:"by_source"`
 }
 
-// Part is the level in one arm or on one day.
-type Part struct {
-	Name     string   `json:"name"`
-	Estimate Estimate `json:"estimate"`
+// Lift is an arm against the control: sum over days of w (treatment - control), with the same weights in both.
+type Lift struct {
+	Kind    MeasureKind       `json:"kind"`
+	Arm     string            `json:"arm"`
+	Control string            `json:"control"`
+	Lift    number.Difference `json:"lift"`
+	Days    int               `json:"days" doc:"that count"`
+	Dropped []string          `json:"dropped_days,omitempty" doc:"without a graded session in one of the arms"`
 }
 
-// Estimate is a weighted level with what must stand beside it. A null level has a reason in Absent.
-type Estimate struct {
-	Level    *float64      `json:"level"`
-	Absent   stats.Absence `json:"absent,omitempty"`
-	N        int64         `json:"N"`        // eligible sessions
-	Sampled  int64         `json:"n"`        // sampled sessions
-	Answered int64         `json:"answered"` // sessions with an answer to this question, of several repeats in the first
-	Applies  int64         `json:"applies"`  // answered sessions that the question applies to
-	Coverage *float64      `json:"coverage"` // weighted share of the sample with an answer
-	Low      *float64      `json:"low"`      // were everything missing worst
-	High     *float64      `json:"high"`     // were everything missing best
-	Merged   []stats.Merge `json:"merged,omitempty"`
-	Cut      *float64      `json:"cut_share,omitempty"` // of the judge's verdicts here: those on a transcript with a part left out; absent is none
+// Distribution is how a number's answers lie, weighted like the mean.
+type Distribution struct {
+	Bins   []Bin    `json:"bins"`
+	Median *float64 `json:"median"`
+	P05    *float64 `json:"p05"`
+	P95    *float64 `json:"p95"`
+}
+
+// Bin holds answers in [From, To), the last one To too. Of whole numbers with few values From = To is the value.
+type Bin struct {
+	From  float64 `json:"from"`
+	To    float64 `json:"to"`
+	N     int64   `json:"n"`
+	Share float64 `json:"share" doc:"weighted"`
+}
+
+// ClassShare is one way in which items ended without a verdict.
+type ClassShare struct {
+	State assay.ItemState `json:"state"`
+	Class assay.Class     `json:"class,omitempty"`
+	N     int64           `json:"n"`
+	Share number.Number   `json:"share" doc:"of the frame: how many sessions would end so"`
+}
+
+// Fails is what failing answers to one question said.
+type Fails struct {
+	Criterion string    `json:"criterion"`
+	N         int64     `json:"n"`
+	Reasons   []Reason  `json:"reasons"`
+	Examples  []Example `json:"examples"`
+}
+
+// Reason is a text that failing answers gave, the most frequent first.
+type Reason struct {
+	Text string `json:"text"`
+	N    int64  `json:"n"`
+}
+
+// Example is one failing session, drawn at random.
+type Example struct {
+	Session string      `json:"session"` // USER/ID
+	Run     assay.RunID `json:"run"`
+	Seq     int64       `json:"seq"`
+	Reason  string      `json:"reason"`
+	URL     string      `json:"url" doc:"of the item in the API"`
+}
+
+// Noise is how far several gradings of the same session by the same judge version agree on one
+// question. An abstention, or a grading without a verdict, is no answer; "does not apply" is one of its
+// own. Sessions with fewer than two answers are left out, and coverage and bounds count them as missing.
+type Noise struct {
+	FlipRate  *float64      `json:"flip_rate" doc:"chance that two gradings of one session differ"`
+	Split     *float64      `json:"split" doc:"share of sessions whose gradings are not all the same"`
+	Spread    *float64      `json:"spread" doc:"of a number: standard deviation of the gradings of one session"`
+	Absent    stats.Absence `json:"absent,omitempty" doc:"why there is no flip rate and no split"`
+	Interval  stats.Absence `json:"interval_absent" doc:"why there is no interval: no_interval"`
+	N         int64         `json:"N" doc:"eligible sessions"`
+	Sampled   int64         `json:"n" doc:"sampled sessions"`
+	Sessions  int64         `json:"sessions" doc:"sessions with two answers or more: what the numbers are made of"`
+	Gradings  int64         `json:"gradings" doc:"answers of those sessions"`
+	Single    int64         `json:"single" doc:"sessions with one answer only, left out"`
+	Abstained int64         `json:"abstained" doc:"gradings that abstained, which is no answer"`
+	Outside   int64         `json:"not_applicable" doc:"part of gradings: the question did not apply, which is an answer"`
+	Coverage  *float64      `json:"coverage" doc:"weighted share of the sample with two answers or more"`
+	Low       *float64      `json:"low" doc:"the flip rate if all gradings of the missing sessions were the same"`
+	High      *float64      `json:"high" doc:"the flip rate if all of them were different"`
+	Merged    []stats.Merge `json:"merged,omitempty"`
 }
 
 // Spend sums attempts over the chain. Cost is null while it is not known: what was spent lies between

@@ -15,6 +15,7 @@ type Store interface {
 	Imports() Imports
 	Sets() Sets
 	Labels() Labels
+	Extracts() Extracts
 	Judges() Judges
 	Runs() Runs
 	Plans() Plans

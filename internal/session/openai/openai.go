@@ -17,9 +17,6 @@ import (
 	"assay/internal/session/piece"
 )
 
-// UnknownUser is the user of a conversation that names none.
-const UnknownUser = "unknown"
-
 type conversation struct {
 	Messages     []Message                  `json:"messages"`
 	UserID       Text                       `json:"user_id"`
@@ -47,7 +44,7 @@ func Parse(raw []byte) piece.Record {
 		return piece.Record{Fault: piece.Faultf("", "no member \"messages\" with a list of chat messages")}
 	}
 	s := &assay.Session{
-		UserID:    first(string(c.UserID), string(c.User), UnknownUser),
+		UserID:    first(string(c.UserID), string(c.User), assay.UnknownUser),
 		SessionID: first(string(c.SessionID), string(c.Conversation), string(c.ID)),
 		SourceURL: c.SourceURL,
 		Turns:     Turns(c.Messages),

@@ -25,7 +25,7 @@ func build(spans []span) piece.Record {
 		r.Session.UserID = cmp.Or(r.Session.UserID, s.User)
 		r.Session.SessionID = cmp.Or(r.Session.SessionID, s.Conversation)
 	}
-	r.Session.UserID = cmp.Or(r.Session.UserID, openai.UnknownUser)
+	r.Session.UserID = cmp.Or(r.Session.UserID, assay.UnknownUser)
 	r.Session.SessionID = cmp.Or(r.Session.SessionID, spans[0].Trace)
 	for _, i := range speaking(spans) {
 		c.hear(&spans[i])

@@ -51,7 +51,7 @@ func Parse(raw []byte) piece.Record {
 		Turns:     openai.Turns(a.Traj),
 	}
 	if s.UserID == "" {
-		s.UserID = openai.UnknownUser
+		s.UserID = assay.UnknownUser
 	}
 	if len(s.Turns) == 0 {
 		s.Turns = []assay.Turn{{}}

@@ -59,7 +59,7 @@ func labelInto(l *assay.Label) []any {
 		&l.Rater, &l.Blind, &l.Probability, asTime{&l.CreatedAt}}
 }
 
-func (l labels) List(ctx context.Context, project assay.ProjectID, p store.Page) (list []assay.Label, next string, err error) {
+func (l labels) List(ctx context.Context, project assay.ProjectID, q store.LabelQuery, p store.Page) (list []assay.Label, next string, err error) {
 	var after int64
 	if _, err := p.After(&after); err != nil {
 		return nil, "", err

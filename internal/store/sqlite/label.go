@@ -25,7 +25,7 @@ func putLabels(t tx, project assay.ProjectID, content int64, list []assay.Label,
 	return nil
 }
 
-func (l labels) List(ctx context.Context, project assay.ProjectID, p store.Page) (list []assay.Label, next string, err error) {
+func (l labels) List(ctx context.Context, project assay.ProjectID, q store.LabelQuery, p store.Page) (list []assay.Label, next string, err error) {
 	var after int64
 	if _, err := p.After(&after); err != nil {
 		return nil, "", err

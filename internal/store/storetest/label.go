@@ -29,7 +29,9 @@ func testLabels(t *testing.T, open opener) {
 
 func (w *world) labels() []assay.Label {
 	w.Helper()
-	return pages(w, func(p store.Page) ([]assay.Label, string, error) { return w.Labels().List(w.ctx, w.project.ID, p) })
+	return pages(w, func(p store.Page) ([]assay.Label, string, error) {
+		return w.Labels().List(w.ctx, w.project.ID, store.LabelQuery{}, p)
+	})
 }
 
 func testLabel(w *world) {
