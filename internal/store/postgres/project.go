@@ -139,6 +139,8 @@ func hide(ctx context.Context, t tx, id assay.ProjectID) error {
 // deletions empty a project, children first: a table and where its rows of project $1 are found.
 var deletions = [...]struct{ table, rows string }{
 	{"labels", "labels x WHERE x.project_id = $1"},
+	{"draw_members", "draws d JOIN draw_members x ON x.draw_id = d.id WHERE d.project_id = $1"},
+	{"draws", "draws x WHERE x.project_id = $1"},
 	{"set_members", "sets s JOIN set_members x ON x.set_id = s.id WHERE s.project_id = $1"},
 	{"sets", "sets x WHERE x.project_id = $1"},
 	{"verdicts", "runs r JOIN verdicts x ON x.run_id = r.id WHERE r.project_id = $1"},

@@ -148,6 +148,8 @@ func (p projects) Delete(ctx context.Context, id assay.ProjectID, leaving func(c
 // sessions are gone by then.
 var deletions = [...]string{
 	"DELETE FROM labels WHERE id IN (SELECT id FROM labels WHERE project_id = ? LIMIT ?)",
+	"DELETE FROM draw_members WHERE (draw_id, no) IN (SELECT m.draw_id, m.no FROM draws d JOIN draw_members m ON m.draw_id = d.id WHERE d.project_id = ? LIMIT ?)",
+	"DELETE FROM draws WHERE id IN (SELECT id FROM draws WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM set_members WHERE (set_id, session_key) IN (SELECT m.set_id, m.session_key FROM sets s JOIN set_members m ON m.set_id = s.id WHERE s.project_id = ? LIMIT ?)",
 	"DELETE FROM sets WHERE id IN (SELECT id FROM sets WHERE project_id = ? LIMIT ?)",
 	"DELETE FROM verdicts WHERE (run_id, seq) IN (SELECT v.run_id, v.seq FROM runs r JOIN verdicts v ON v.run_id = r.id WHERE r.project_id = ? LIMIT ?)",

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"testing"
 
 	"assay/internal/assay"
@@ -24,6 +25,16 @@ func testLabels(t *testing.T, open opener) {
 				{Criterion: "pass", Rater: "r", Value: `"good"`, N: 1}, {Criterion: "pass", Rater: "r", Value: "false", N: 1}, {Criterion: "pass", Rater: "r", Value: "true", N: 2},
 			})
 		}},
+		{"what became of each label", testPutLabels},
+		{"labels on an older content", testOldLabel},
+		{"another answer keeps how its content was chosen", testKeptChoice},
+		{"query", testLabelQuery},
+		{"remove and mark", testRemoveLabels},
+		{"labels of a criterion in order of content", testContentLabels},
+		{"draws come back as they were made", testDraws},
+		{"members that are open", testOpenMembers},
+		{"labels of a draw have its probability", testDrawnLabels},
+		{"labels of other projects and of none", testForeignLabels},
 	})
 }
 
@@ -38,8 +49,8 @@ func testLabel(w *world) {
 	n := session("u", "s", "h")
 	n.Labels = []assay.Label{
 		{Criterion: assay.CriterionPass, Value: []byte("true"), Rater: "tau-bench", Probability: 1},
-		{Criterion: "tone", CriterionVersion: "v1", Value: []byte(`"kind"`), Rater: "ann", Blind: true, Probability: 0.125},
-		{Criterion: "score", Value: []byte("-1.50"), Rater: "ann", Probability: 1},
+		{Criterion: "tone", CriterionVersion: "v1", Value: []byte(`"kind"`), Rater: "ann", Blind: true, Decided: true, Note: "a\nnote", Use: assay.UsePrompt, Probability: 0.125},
+		{Criterion: "score", Value: []byte("-1.50"), Rater: "ann"}, // its probability is not known
 	}
 	w.put(n)
 	w.put(func() store.NewSession { m := session("u", "t", "h2"); m.Labels = n.Labels[:1]; return m }())
@@ -48,6 +59,7 @@ func testLabel(w *world) {
 	for i, l := range got {
 		want := n.Labels[i%3]
 		want.ID, want.UserID, want.SessionID, want.ContentHash, want.CreatedAt = l.ID, "u", "s", "h", start
+		want.Current, want.Use = true, cmp.Or(want.Use, assay.UseMeasure)
 		if i == 3 {
 			want.SessionID, want.ContentHash = "t", "h2"
 		}

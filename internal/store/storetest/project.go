@@ -144,6 +144,7 @@ func (w *world) furnish() (assay.RunID, int64) {
 	w.commit(f, store.Batch{Open: []assay.Attempt{opened(f, 3, 2)}})
 	w.commit(f, store.Batch{Done: []store.Outcome{graded(opened(f, 3, 2), true)}})
 	w.end(f.Run, assay.RunCompleted)
+	w.drawOf(f.Run, assay.DrawRandom, member(heads[0], 0.5))
 	w.furnishSuites()
 	return f.Run, imported
 }
@@ -191,6 +192,7 @@ func testDelete(w *world) {
 	run, imported := w.furnish()
 	head := w.head("u", "labelled")
 	suiteRun, otherSuiteRun := w.newestOf("s"), other.newestOf("s")
+	draw, otherDraw := w.newestDraw(), other.newestDraw()
 	ofSuites := []any{1, 1, 1, 1, 1, 3, 3, 2}
 	equal(w, "what there is of suites", w.ofSuites(suiteRun), any(ofSuites))
 	w.ok(w.Projects().Delete(w.ctx, w.project.ID, nil))
@@ -215,6 +217,7 @@ func testDelete(w *world) {
 	equal(w, "items", len(w.items(run)), 0)
 	equal(w, "what there is of suites", w.ofSuites(suiteRun), any([]any{0, 0, 0, 0, 0, 0, 0, 0}))
 	equal(w, "the newest run", w.newestOf("s"), assay.RunID(0))
+	equal(w, "members of a draw", []int{w.drawn(draw), other.drawn(otherDraw)}, []int{0, 1})
 	_, err = w.Sessions().Put(w.ctx, w.project.ID, 0, []store.NewSession{session("u", "s", "c")}, start)
 	w.code(err, assay.CodeNotFound)
 	_, _, err = w.Runs().Create(w.ctx, w.newRun())
