@@ -6,6 +6,7 @@
 package native
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -33,7 +34,10 @@ type label struct {
 	Value       jsontext.Value `json:"value"`
 	Rater       string         `json:"rater"`
 	Blind       bool           `json:"blind"`
-	Probability *float64       `json:"probability"`
+	Decided     bool           `json:"decided"`
+	Note        string         `json:"note"`
+	Use         assay.LabelUse `json:"use"`
+	Probability jsontext.Value `json:"probability"` // null is not known, which is not what absent means
 }
 
 // Parse reads one line. Members that it does not know are passed over.
@@ -83,20 +87,26 @@ func checkVersion(v jsontext.Value) *piece.Fault {
 }
 
 func (l *label) label(i int) (assay.Label, *piece.Fault) {
-	a := assay.Label{Criterion: l.Criterion, CriterionVersion: l.Version, Value: json.RawMessage(l.Value), Rater: l.Rater, Blind: l.Blind, Probability: 1}
-	if a.Rater == "" {
-		a.Rater = DefaultRater
-	}
-	if l.Probability != nil {
-		a.Probability = *l.Probability
+	a := assay.Label{
+		Criterion: l.Criterion, CriterionVersion: l.Version, Value: json.RawMessage(l.Value), Rater: cmp.Or(l.Rater, DefaultRater), Blind: l.Blind,
+		Decided: l.Decided, Note: l.Note, Use: l.Use, Probability: 1,
 	}
 	switch {
 	case a.Criterion == "":
 		return a, piece.Faultf("", "label %d names no criterion", i)
 	case !slices.Contains([]jsontext.Kind{'t', 'f', '"', '0'}, l.Value.Kind()):
 		return a, piece.Faultf("", "label %d: the value is neither a boolean nor a number nor a string", i)
-	case !(a.Probability > 0 && a.Probability <= 1):
-		return a, piece.Faultf("", "label %d: the probability %v is not in (0, 1]", i, a.Probability)
+	case a.Use != "" && !a.Use.Valid():
+		return a, piece.Faultf("", "label %d: the use %q is not known; it is measure, queue or prompt", i, string(a.Use))
+	}
+	switch l.Probability.Kind() {
+	case 0:
+	case 'n':
+		a.Probability = 0
+	default:
+		if json.Unmarshal(l.Probability, &a.Probability) != nil || !(a.Probability > 0 && a.Probability <= 1) {
+			return a, piece.Faultf("", "label %d: the probability %s is not in (0, 1]", i, l.Probability)
+		}
 	}
 	return a, nil
 }

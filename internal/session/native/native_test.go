@@ -87,6 +87,8 @@ func TestReaderAndSchemaAgree(t *testing.T) {
 		{head + `,"turns":[],"labels":[{"value":true}]}`, "label 0 names no criterion"},
 		{head + `,"turns":[],"labels":[{"criterion":"pass","value":true,"probability":0}]}`, "label 0: the probability"},
 		{head + `,"turns":[],"labels":[{"criterion":"pass","value":true,"probability":1.5}]}`, "label 0: the probability"},
+		{head + `,"turns":[],"labels":[{"criterion":"pass","value":true,"use":"train"}]}`, "label 0: the use \"train\" is not known"},
+		{head + `,"turns":[],"labels":[{"criterion":"pass","value":true,"probability":"1"}]}`, "label 0: the probability"},
 		{`{"format":"assay.session/1","user_id":" ","session_id":"s","turns":[]}`, "/user_id: is missing"},
 		{`{"format":"assay.session/1","user_id":"u","session_id":"` + strings.Repeat("x", 1025) + `","turns":[]}`, "/session_id: is 1025 bytes"},
 		{`{"format":"assay.session/1","user_id":7,"session_id":"s","turns":[]}`, "/user_id: a number"},
@@ -163,7 +165,9 @@ func TestWrittenAndReadAgainIsEqual(t *testing.T) {
 		var labels []assay.Label
 		for range rapid.IntRange(0, 2).Draw(t, "labels") {
 			labels = append(labels, assay.Label{Criterion: "pass", Value: json.RawMessage(rapid.SampledFrom([]string{"true", `"a"`, "0.5"}).Draw(t, "value")),
-				Rater: "r", Blind: rapid.Bool().Draw(t, "blind"), Probability: rapid.SampledFrom([]float64{1, 0.125, 1e-9}).Draw(t, "probability")})
+				Rater: "r", Blind: rapid.Bool().Draw(t, "blind"), Decided: rapid.Bool().Draw(t, "decided"),
+				Note: rapid.SampledFrom([]string{"", "a \"note\"\n"}).Draw(t, "note"), Use: rapid.SampledFrom([]assay.LabelUse{"", assay.UseMeasure, assay.UseQueue, assay.UsePrompt}).Draw(t, "use"),
+				Probability: rapid.SampledFrom([]float64{0, 1, 0.125, 1e-9}).Draw(t, "probability")})
 		}
 		line, err := Append(nil, s, labels)
 		if err != nil {

@@ -47,6 +47,17 @@ func appendLabel(dst []byte, l *assay.Label) ([]byte, error) {
 	if l.Blind {
 		dst = append(dst, `,"blind":true`...)
 	}
-	dst = strconv.AppendFloat(append(dst, `,"probability":`...), l.Probability, 'g', -1, 64)
-	return append(dst, '}'), nil
+	if l.Decided {
+		dst = append(dst, `,"decided":true`...)
+	}
+	if l.Note != "" {
+		dst = assay.AppendString(append(dst, `,"note":`...), l.Note)
+	}
+	if l.Use != "" {
+		dst = assay.AppendString(append(dst, `,"use":`...), string(l.Use))
+	}
+	if dst = append(dst, `,"probability":`...); l.Probability == 0 {
+		return append(dst, "null}"...), nil
+	}
+	return append(strconv.AppendFloat(dst, l.Probability, 'g', -1, 64), '}'), nil
 }
