@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"assay/internal/assay"
-	report "assay/internal/report/old"
 )
 
 // document renders the OpenAPI document, indented and with sorted keys, so that a change of a route
@@ -44,16 +44,33 @@ func serveDocument(a huma.API) http.HandlerFunc {
 	}
 }
 
+// reportNouns are the first words of what the rooms of package report say, which share nouns with each other and with
+// package assay, such as Judge and Criterion.
+var reportNouns = map[string]string{
+	"":         "Report",
+	"/old":     "Report",
+	"/check":   "JudgeCheck",
+	"/compare": "Comparison",
+	"/extract": "Extract",
+	"/gate":    "Gate",
+	"/propose": "Proposal",
+}
+
 // schemaName keeps the report's nouns apart from the equally named ones that they sum up.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t == reflect.TypeFor[report.Report]() || t.PkgPath() != reflect.TypeFor[report.Report]().PkgPath() {
+	room, ok := strings.CutPrefix(t.PkgPath(), "assay/internal/report")
+	first := reportNouns[room]
+	if !ok || strings.HasPrefix(name, first) {
 		return name
 	}
-	return "Report" + name
+	if strings.HasSuffix(first, name) {
+		return first
+	}
+	return first + name
 }
 
 // dollars is how an amount of assay.USD looks in JSON: a number, though it is an integer in Go.

@@ -183,7 +183,7 @@ func TestCheckAndLabels(t *testing.T) {
 	if imp, err := w.tcp.Import(t.Context(), "default", assay.ImportOptions{}, strings.NewReader(labelled), nil); err != nil || imp.Rejected > 0 {
 		t.Fatalf("%+v, %v", imp, err)
 	}
-	labels, err := w.tcp.Labels(t.Context(), "default", store.Page{})
+	labels, err := w.tcp.Labels(t.Context(), "default", api.LabelQuery{}, store.Page{})
 	if err != nil || len(labels.Items) != 1 || labels.Items[0].Rater != "bob" {
 		t.Errorf("%+v, %v", labels, err)
 	}

@@ -36,18 +36,6 @@ func (c *Client) SessionVerdicts(ctx context.Context, name, user, id string, p s
 	return out, c.do(ctx, call{method: http.MethodGet, path: project(name, "sessions", user, id, "verdicts"), query: paged(p)}, &out)
 }
 
-// Labels pages through a project's labels, oldest first.
-func (c *Client) Labels(ctx context.Context, name string, p store.Page) (out api.Page[assay.Label], err error) {
-	return out, c.do(ctx, call{method: http.MethodGet, path: project(name, "labels"), query: paged(p)}, &out)
-}
-
-// LabelTally counts labels per criterion, rater and value.
-func (c *Client) LabelTally(ctx context.Context, name string) ([]store.LabelTally, error) {
-	var out api.Page[store.LabelTally]
-	err := c.do(ctx, call{method: http.MethodGet, path: project(name, "labels", "tally")}, &out)
-	return out.Items, err
-}
-
 // Sets lists a project's sets.
 func (c *Client) Sets(ctx context.Context, name string) ([]store.Set, error) {
 	var out api.Page[store.Set]

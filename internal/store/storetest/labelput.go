@@ -167,7 +167,9 @@ func testLabelQuery(w *world) {
 		{"draw", store.LabelQuery{Draw: 1 << 40}, nil},
 		{"none", store.LabelQuery{Criterion: "pass", Rater: "nobody"}, nil},
 	} {
-		got := pages(w, func(p store.Page) ([]assay.Label, string, error) { return w.Labels().List(w.ctx, w.project.ID, test.q, p) })
+		got := pages(w, func(p store.Page) ([]assay.Label, string, error) {
+			return w.Labels().List(w.ctx, w.project.ID, test.q, p)
+		})
 		var want []assay.Label
 		for _, i := range test.want {
 			want = append(want, all[i])
