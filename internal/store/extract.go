@@ -10,9 +10,9 @@ import (
 // Extracts are what reports, comparisons and checks read of a run's items: heads and answers without their texts,
 // and what was made of them, kept as bytes that only their maker understands (package report/extract).
 type Extracts interface {
-	// Items calls f for the newest item of each content over a chain of runs, given newest first, whose judge
-	// and repeat are those given, in seq order (of equal ones the newer run first). With through > 0 only items
-	// with Seq <= through count. f must not keep the row.
+	// Items calls f for the newest item of each content over a chain of runs, given newest first, of the judge given
+	// by its index and of repeat 0, in no order that callers may rely on. With through > 0 only items with
+	// Seq <= through count; callers then give a chain of one run. f must not keep the row.
 	Items(ctx context.Context, chain []assay.RunID, judge int, through int64, f func(*ExtractItem) error) error
 	// Findings calls f for each adopted finding about the session (unit "") of the graded ones of the same items, in
 	// no order that callers may rely on. f must not keep the row.
@@ -32,6 +32,7 @@ type Extracts interface {
 type ExtractItem struct {
 	Run          assay.RunID
 	Seq          int64
+	RootSeq      int64 // of the item of this content in the oldest run of the chain: its place in dispatch order
 	Content      assay.ContentKey
 	Session      assay.SessionKey
 	Stratum      int

@@ -148,6 +148,7 @@ var deletions = [...]struct{ table, rows string }{
 	{"items", "runs r JOIN items x ON x.run_id = r.id WHERE r.project_id = $1"},
 	{"cases", "runs r JOIN cases x ON x.run_id = r.id WHERE r.project_id = $1"},
 	{"points", "runs r JOIN points x ON x.run_id = r.id WHERE r.project_id = $1"},
+	{"extracts", "runs r JOIN extracts x ON x.run_id = r.id WHERE r.project_id = $1"},
 	{"strata", "runs r JOIN strata x ON x.run_id = r.id WHERE r.project_id = $1"},
 	{"run_judges", "runs r JOIN run_judges x ON x.run_id = r.id WHERE r.project_id = $1"},
 	{"run_specs", "runs r JOIN run_specs x ON x.run_id = r.id WHERE r.project_id = $1"},

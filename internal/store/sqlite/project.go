@@ -157,6 +157,7 @@ var deletions = [...]string{
 	"DELETE FROM items WHERE (run_id, seq) IN (SELECT i.run_id, i.seq FROM runs r JOIN items i ON i.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
 	"DELETE FROM cases WHERE (run_id, seq) IN (SELECT c.run_id, c.seq FROM runs r JOIN cases c ON c.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
 	"DELETE FROM points WHERE (run_id, name, n) IN (SELECT p.run_id, p.name, p.n FROM runs r JOIN points p ON p.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
+	"DELETE FROM extracts WHERE (run_id, judge) IN (SELECT e.run_id, e.judge FROM runs r JOIN extracts e ON e.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
 	"DELETE FROM strata WHERE (run_id, stratum) IN (SELECT s.run_id, s.stratum FROM runs r JOIN strata s ON s.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
 	"DELETE FROM run_judges WHERE (run_id, judge) IN (SELECT j.run_id, j.judge FROM runs r JOIN run_judges j ON j.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
 	"DELETE FROM run_specs WHERE run_id IN (SELECT p.run_id FROM runs r JOIN run_specs p ON p.run_id = r.id WHERE r.project_id = ? LIMIT ?)",
