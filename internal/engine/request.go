@@ -11,24 +11,27 @@ import (
 // GradeRequest is what a door asks for: a grade run, or with Session a single one. Nil and zero
 // fields take the project's defaults. It is the JSON body of POST /api/v1/projects/{project}/runs.
 type GradeRequest struct {
-	Judges      []string   `json:"judges" doc:"names of judges; all grade one sample"`
-	From        *time.Time `json:"from,omitempty" doc:"start of the window on the session's start, inclusive"`
-	To          *time.Time `json:"to,omitempty" doc:"end of the window, exclusive"`
-	Filter      string     `json:"filter,omitempty" doc:"CEL over the session's head, e.g. arm == 'treatment' && turns > 2"`
-	Set         string     `json:"set,omitempty" doc:"only members of this set"`
-	Labelled    bool       `json:"labelled,omitempty" doc:"only sessions that have a label"`
-	Undated     bool       `json:"undated,omitempty" doc:"with a window: sessions without any time too"`
-	Since       *time.Time `json:"since,omitempty" doc:"only sessions that were not eligible yet at that moment: they settled, arrived or changed after it"`
-	Session     string     `json:"session,omitempty" doc:"USER/ID: grade this one session now (kind single)"`
-	PerStratum  *int       `json:"per_stratum,omitempty" doc:"sessions to grade per day and arm"`
-	Seed        *string    `json:"seed,omitempty" doc:"any text; the same seed draws the same sample"`
-	Concurrency *int       `json:"concurrency,omitempty" doc:"judge calls in flight, at least 1"`
-	Repeats     int        `json:"repeats,omitempty" doc:"grade each session this many times; more than 1 turns reuse off"`
-	Force       bool       `json:"force,omitempty" doc:"grade again what is graded already"`
-	Budget      *assay.USD `json:"budget_usd,omitempty" doc:"hard budget in US dollars: the run pauses before a call could cross it"`
-	Unpriced    bool       `json:"allow_unpriced,omitempty" doc:"under a budget: calls whose price is not known leave all the same, uncounted"`
-	By          string     `json:"by,omitempty" maxLength:"200" doc:"who asks"`
-	Schedule    string     `json:"-"` // that asks, or for which a person does
+	Judges     []string   `json:"judges" doc:"names of judges; all grade one sample"`
+	From       *time.Time `json:"from,omitempty" doc:"start of the window on the session's start, inclusive"`
+	To         *time.Time `json:"to,omitempty" doc:"end of the window, exclusive"`
+	Filter     string     `json:"filter,omitempty" doc:"CEL over the session's head, e.g. arm == 'treatment' && turns > 2"`
+	Set        string     `json:"set,omitempty" doc:"only members of this set"`
+	Labelled   bool       `json:"labelled,omitempty" doc:"only sessions that have a label"`
+	Undated    bool       `json:"undated,omitempty" doc:"with a window: sessions without any time too"`
+	Since      *time.Time `json:"since,omitempty" doc:"only sessions that were not eligible yet at that moment: they settled, arrived or changed after it"`
+	Session    string     `json:"session,omitempty" doc:"USER/ID: grade this one session now (kind single)"`
+	PerStratum *int       `json:"per_stratum,omitempty" doc:"sessions to grade per day and arm"`
+	// Sizes are what a proposal of the plan has.
+	Sizes       []assay.StratumSize `json:"sizes,omitempty" doc:"in place of per_stratum: sessions to grade of single days and arms, all of those that have fewer. One that is not named is not sampled: a report counts it with a neighbour of the same arm, or has no number"`
+	Seed        *string             `json:"seed,omitempty" doc:"any text; the same seed draws the same sample"`
+	Concurrency *int                `json:"concurrency,omitempty" doc:"judge calls in flight, at least 1"`
+	Repeats     int                 `json:"repeats,omitempty" doc:"grade each session this many times; more than 1 turns reuse off"`
+	Force       bool                `json:"force,omitempty" doc:"grade again what is graded already"`
+	Budget      *assay.USD          `json:"budget_usd,omitempty" doc:"hard budget in US dollars: the run pauses before a call could cross it"`
+	Unpriced    bool                `json:"allow_unpriced,omitempty" doc:"under a budget: calls whose price is not known leave all the same, uncounted"`
+	By          string              `json:"by,omitempty" maxLength:"200" doc:"who asks"`
+	Schedule    string              `json:"-"` // that asks, or for which a person does
+	CountUsers  bool                `json:"-"` // of a preview: with Users
 }
 
 // RetryRequest is what a door asks for to retry a run. It is the JSON body of POST /api/v1/runs/{run}/retry.
@@ -52,6 +55,15 @@ type Preview struct {
 	Items    int64                  `json:"items"`
 	Judges   []JudgePreview         `json:"judges"`
 	Excluded assay.Excluded         `json:"excluded"`
+	Users    []UserCount            `json:"-"` // of the eligible sessions, where CountUsers asked for them
+}
+
+// UserCount is how many eligible sessions one user has in one stratum. One that is not known is a user of its own
+// each time.
+type UserCount struct {
+	Stratum int // index into Preview.Strata
+	User    int // any number that is the same for the sessions of one user
+	N       int64
 }
 
 // JudgePreview is one judge's part of a preview. Calls are for the items that are not reused: one each,

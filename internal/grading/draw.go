@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"assay/internal/assay"
+	"assay/internal/engine"
 	"assay/internal/filter"
 	"assay/internal/sampling"
 	"assay/internal/store"
@@ -16,6 +17,7 @@ type drawing struct {
 	picks    []pick // in dispatch order
 	eligible int64
 	left     assay.Excluded
+	users    []engine.UserCount // where they were asked for
 }
 
 type pick struct {
@@ -29,6 +31,11 @@ type pulse func() error
 
 // draw scans the frame as it was at asOf and takes the sample. It writes nothing.
 func (g *Grader) draw(ctx context.Context, project assay.ProjectID, spec assay.GradeSpec, asOf time.Time, beat pulse) (drawing, error) {
+	return g.drawCounting(ctx, project, spec, asOf, beat, nil)
+}
+
+// drawCounting is draw that counts users as well, unless census is nil.
+func (g *Grader) drawCounting(ctx context.Context, project assay.ProjectID, spec assay.GradeSpec, asOf time.Time, beat pulse, c *census) (drawing, error) {
 	if spec.Frame.Session != "" {
 		return g.drawOne(ctx, project, spec)
 	}
@@ -42,7 +49,7 @@ func (g *Grader) draw(ctx context.Context, project assay.ProjectID, spec assay.G
 	settled := asOf.Add(-spec.Settings.Settle).UnixMicro()
 	before := eligibleBefore(spec)
 	windowed := spec.Frame.From != nil || spec.Frame.To != nil
-	sampler := sampling.New(spec.Seed, spec.PerStratum)
+	sampler := samplerOf(spec)
 	seen := 0
 	err = g.o.Store.Sessions().Scan(ctx, project, q, func(row *store.FrameRow) error {
 		if seen++; seen%4096 == 0 {
@@ -63,6 +70,7 @@ func (g *Grader) draw(ctx context.Context, project assay.ProjectID, spec assay.G
 		default:
 			sampler.Add(row.Day, row.Arm, row.UserID, row.SessionID, int64(len(met)))
 			met = append(met, pick{session: row.Key, content: row.Content})
+			c.add(row)
 		}
 		return nil
 	})
@@ -74,7 +82,20 @@ func (g *Grader) draw(ctx context.Context, project assay.ProjectID, spec assay.G
 	}
 	d.eligible = int64(len(met))
 	d.take(sampler.Result(), met)
+	d.users = c.in(d.strata)
 	return d, nil
+}
+
+// samplerOf draws per_stratum sessions of each stratum, or of those that have sizes as many as those say.
+func samplerOf(spec assay.GradeSpec) *sampling.Sampler {
+	if len(spec.Sizes) == 0 {
+		return sampling.New(spec.Seed, spec.PerStratum)
+	}
+	sizes := make([]sampling.Size, len(spec.Sizes))
+	for i, z := range spec.Sizes {
+		sizes[i] = sampling.Size{Day: z.Day, Arm: z.Arm, N: int(z.N)}
+	}
+	return sampling.Sized(spec.Seed, sizes)
 }
 
 // eligibleBefore says of a session that was there at AsOf whether it was eligible at the frame's Since.

@@ -23,14 +23,21 @@ func (g *Grader) Preview(ctx context.Context, p assay.Project, q engine.GradeReq
 	if err != nil {
 		return engine.Preview{}, err
 	}
-	d, err := g.draw(ctx, p.ID, r.spec, now, func() error { return ctx.Err() })
+	var c *census
+	if q.CountUsers {
+		c = newCensus()
+	}
+	d, err := g.drawCounting(ctx, p.ID, r.spec, now, func() error { return ctx.Err() }, c)
+	if err == nil {
+		err = knownSizes(r.spec, d.strata)
+	}
 	if err != nil {
 		return engine.Preview{}, err
 	}
 	sampled := int64(len(d.picks))
 	out := engine.Preview{
 		Spec: r.spec, AsOf: now, Strata: d.strata, Eligible: d.eligible, Sampled: sampled,
-		Items: sampled * int64(len(r.spec.Judges)) * int64(r.spec.Repeats), Excluded: d.left,
+		Items: sampled * int64(len(r.spec.Judges)) * int64(r.spec.Repeats), Excluded: d.left, Users: d.users,
 	}
 	for i, j := range r.spec.Judges {
 		asked, err := g.notReused(ctx, p.ID, r.spec, j, d.picks, now)

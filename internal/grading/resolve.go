@@ -24,6 +24,15 @@ func (g *Grader) Resolve(ctx context.Context, p assay.Project, q engine.GradeReq
 	if err != nil {
 		return store.NewRun{}, err
 	}
+	if len(r.spec.Sizes) > 0 {
+		d, err := g.draw(ctx, p.ID, r.spec, now, func() error { return ctx.Err() })
+		if err != nil {
+			return store.NewRun{}, err
+		}
+		if err := knownSizes(r.spec, d.strata); err != nil {
+			return store.NewRun{}, err
+		}
+	}
 	for _, b := range r.builtins {
 		if _, err := g.o.Store.Judges().Apply(ctx, p.ID, b.judge, b.version, now); err != nil {
 			return store.NewRun{}, err
@@ -84,6 +93,9 @@ func (g *Grader) resolve(ctx context.Context, p assay.Project, q engine.GradeReq
 	if q.PerStratum != nil {
 		r.spec.PerStratum = *q.PerStratum
 	}
+	if q.Sizes != nil {
+		r.spec.PerStratum, r.spec.Sizes = 0, sortSizes(q.Sizes)
+	}
 	if q.Concurrency != nil {
 		r.concurrency = *q.Concurrency
 	}
@@ -103,7 +115,10 @@ func (g *Grader) resolve(ctx context.Context, p assay.Project, q engine.GradeReq
 }
 
 func checkNumbers(q engine.GradeRequest, r resolved) error {
-	if r.spec.PerStratum < 1 {
+	if err := checkSizes(q); err != nil {
+		return err
+	}
+	if q.Sizes == nil && r.spec.PerStratum < 1 {
 		return assay.Errorf(assay.CodeInvalid, "per_stratum %d is less than 1", r.spec.PerStratum).
 			WithHint("it is the number of sessions to grade per day and arm")
 	}

@@ -2,8 +2,8 @@
 //
 // It owns the hash order and the weights. It refuses to know storage, judges and time; a stratum is
 // two texts to it and a session is its two names and a number that the caller understands. Its
-// invariant: the sample is a pure function of the sessions, n and the seed. Neither the order of
-// the input nor the machine changes it, and raising n keeps what was drawn.
+// invariant: the sample is a pure function of the sessions, the n of each stratum and the seed. Neither
+// the order of the input nor the machine changes it, and raising an n keeps what was drawn.
 package sampling
 
 import (
@@ -20,7 +20,8 @@ import (
 // Sampler keeps, per stratum, the n sessions with the smallest digests, and nothing of the others
 // but their count. It is not safe for concurrent use.
 type Sampler struct {
-	n      int
+	n      int          // of a stratum that is not in sizes
+	sizes  map[name]int // of single strata; nil where all have n
 	mac    hash.Hash
 	msg    []byte
 	digest [sha256.Size]byte
@@ -32,6 +33,7 @@ type name struct{ day, arm string }
 
 type stratum struct {
 	name
+	n    int
 	size int64
 	kept worst
 }
@@ -48,15 +50,32 @@ func New(seed string, perStratum int) *Sampler {
 	return &Sampler{n: max(perStratum, 0), mac: hmac.New(sha256.New, []byte(seed)), strata: map[name]*stratum{}}
 }
 
+// Size is the n of one stratum.
+type Size struct {
+	Day, Arm string
+	N        int
+}
+
+// Sized makes a sampler that keeps at most N sessions of each stratum that is named, of one that is named more than
+// once the last N, and only the count of any other. A stratum draws what New draws of it with the same n.
+func Sized(seed string, sizes []Size) *Sampler {
+	s := New(seed, 0)
+	s.sizes = make(map[name]int, len(sizes))
+	for _, z := range sizes {
+		s.sizes[name{z.Day, z.Arm}] = max(z.N, 0)
+	}
+	return s
+}
+
 // Add offers one session. A session must be offered once only; ref comes back from Result.
 func (s *Sampler) Add(day, arm, user, session string, ref int64) {
 	h := s.stratum(day, arm)
 	h.size++
-	if s.n == 0 {
+	if h.n == 0 {
 		return
 	}
 	s.hash(user, session)
-	if len(h.kept) == s.n {
+	if len(h.kept) == h.n {
 		root := &h.kept[0]
 		if c := bytes.Compare(s.digest[:], root.digest[:]); c > 0 || (c == 0 && !nameLess(user, session, root)) {
 			return
@@ -94,7 +113,10 @@ func (s *Sampler) stratum(day, arm string) *stratum {
 	key := name{day, arm}
 	h := s.strata[key]
 	if h == nil {
-		h = &stratum{name: key}
+		h = &stratum{name: key, n: s.n}
+		if s.sizes != nil {
+			h.n = s.sizes[key]
+		}
 		s.strata[key] = h
 	}
 	s.last = h
@@ -111,7 +133,7 @@ type Sample struct {
 type Stratum struct {
 	Day, Arm string
 	Size     int64   // sessions offered in it: N_h
-	Chosen   []int64 // refs of the n_h = min(n, N_h) sessions drawn, in hash order
+	Chosen   []int64 // refs of the n_h = min(n, N_h) sessions drawn, in hash order; n is the stratum's
 	entries  []entry // the same, with what orders them over strata
 }
 

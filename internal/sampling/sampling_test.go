@@ -118,6 +118,56 @@ func TestRaisingNKeepsTheSample(t *testing.T) {
 	})
 }
 
+// sized offers sessions to a sampler with an n of its own for each stratum.
+func sized(seed string, sizes []Size, all []offered) Sample {
+	s := Sized(seed, sizes)
+	for _, o := range all {
+		s.Add(o.day, o.arm, o.user, o.session, o.ref)
+	}
+	return s.Result()
+}
+
+// With sizes, a stratum draws what it would with its n for all; none that is not named is sampled, and it keeps its
+// place in the frame; the order of sizes and sessions changes nothing; raising one n keeps all that was drawn.
+func TestSizesDrawWhatTheirNDraws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := population(t)
+		var sizes []Size
+		for _, h := range draw("s", 0, all).Strata {
+			if rapid.Bool().Draw(t, "named") {
+				sizes = append(sizes, Size{h.Day, h.Arm, rapid.IntRange(0, 40).Draw(t, "n")})
+			}
+		}
+		got := sized("s", sizes, all)
+		n := map[name]int{}
+		for _, z := range sizes {
+			n[name{z.Day, z.Arm}] = z.N
+		}
+		for i, h := range got.Strata {
+			alone := draw("s", n[name{h.Day, h.Arm}], all).Strata[i]
+			if h.Size != alone.Size || !slices.Equal(h.Chosen, alone.Chosen) {
+				t.Fatalf("stratum %s/%s: %d of %d, %v; alone %d of %d, %v", h.Day, h.Arm, len(h.Chosen), h.Size, h.Chosen, len(alone.Chosen), alone.Size, alone.Chosen)
+			}
+		}
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 1))
+		other, shuffled := slices.Clone(sizes), slices.Clone(all)
+		random.Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
+		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if again := sized("s", other, shuffled); fmt.Sprint(describe(again)) != fmt.Sprint(describe(got)) {
+			t.Fatalf("another order gave another sample:\n%v\n%v", describe(got), describe(again))
+		}
+		if len(sizes) == 0 {
+			return
+		}
+		other[rapid.IntRange(0, len(other)-1).Draw(t, "raised")].N += rapid.IntRange(0, 20).Draw(t, "more")
+		for i, h := range sized("s", other, all).Strata {
+			if old := got.Strata[i].Chosen; len(h.Chosen) < len(old) || !slices.Equal(h.Chosen[:len(old)], old) {
+				t.Fatalf("stratum %s/%s: %v is no longer the beginning, which is %v", h.Day, h.Arm, old, h.Chosen)
+			}
+		}
+	})
+}
+
 func TestOrderBalancesEveryPrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw("s", rapid.IntRange(1, 40).Draw(t, "n"), population(t))
