@@ -19,7 +19,8 @@ type grammar struct {
 	Imports  importsCmd  `cmd:"" group:"sessions" help:"List imports and what they rejected."`
 	Sessions sessionsCmd `cmd:"" group:"sessions" help:"List sessions, show one."`
 	Set      setCmd      `cmd:"" group:"sessions" help:"Save lists of sessions."`
-	Judge    judgeCmd    `cmd:"" group:"judges" help:"Apply, list, show and try judges."`
+	Judge    judgeCmd    `cmd:"" group:"judges" help:"Apply, list, show, try and check judges."`
+	Label    labelCmd    `cmd:"" group:"judges" help:"Label sessions: what people say, to hold judges against."`
 	Models   modelsCmd   `cmd:"" group:"judges" help:"List models, set their prices and limits."`
 	Provider providerCmd `cmd:"" group:"judges" help:"List providers, check that one works."`
 

@@ -16,6 +16,7 @@ type judgeCmd struct {
 	List  judgeListCmd  `cmd:"" help:"List applied judges."`
 	Show  judgeShowCmd  `cmd:"" help:"Show a judge: definition, version, history."`
 	Try   judgeTryCmd   `cmd:"" help:"Ask a judge about one session and show the whole exchange."`
+	Check judgeCheckCmd `cmd:"" help:"Hold a judge against people's labels: how far it can be trusted."`
 	Set   judgeSetCmd   `cmd:"" help:"Write a built-in judge's labelled sessions."`
 }
 

@@ -44,8 +44,8 @@ func (c Criterion) Answer(value json.RawMessage) (json.RawMessage, error) {
 		}
 		return json.Marshal(text)
 	}
-	if _, isText := v.(string); isText {
-		return json.Marshal(text)
+	if t, isText := v.(string); isText {
+		return json.Marshal(t)
 	}
 	return value, nil
 }

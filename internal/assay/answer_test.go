@@ -21,7 +21,7 @@ func TestAnswers(t *testing.T) {
 		{tone, `"kind"`, `"kind"`}, {tone, `" cold "`, `"cold"`}, {tone, "true", `"true"`}, {tone, `"Kind"`, ""}, {tone, `""`, ""},
 		{stars, "2", `"2"`}, {stars, `"3"`, `"3"`}, {stars, "4", ""}, {stars, "2.0", ""},
 		{score, "2.50", "2.5"}, {score, `"10"`, "10"}, {score, "0", "0"}, {score, "10.1", ""}, {score, "-1", ""}, {score, `"NaN"`, ""}, {score, `"Inf"`, ""}, {score, "true", ""},
-		{free, "true", "true"}, {free, "1.50", "1.50"}, {free, `"a\u0000b"`, `"a\u0000b"`}, {free, "null", ""},
+		{free, "true", "true"}, {free, "1.50", "1.50"}, {free, `"a\u0000b"`, `"a\u0000b"`}, {free, "null", ""}, {free, `" a "`, `" a "`},
 	} {
 		got, err := test.c.Answer([]byte(test.given))
 		if string(got) != test.want || (err == nil) != (test.want != "") {
