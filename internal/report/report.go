@@ -139,13 +139,13 @@ const (
 )
 
 // Criterion is one question and its levels: one measure for a boolean or a number, one per value
-// for a category; for an ordinal one per value and the share of each.
+// for a category or an ordinal.
 type Criterion struct {
 	Name         string              `json:"name"`
 	Type         assay.CriterionType `json:"type"`
 	Question     string              `json:"question,omitempty"`
 	Measures     []Measure           `json:"measures"`
-	Lifts        []Lift              `json:"lifts,omitempty"`        // of booleans and numbers, an arm each
+	Lifts        []Lift              `json:"lifts,omitempty"`        // of booleans, an arm each
 	Distribution *Distribution       `json:"distribution,omitempty"` // of numbers
 	Noise        *Noise              `json:"noise,omitempty"`        // of a run that grades each session more than once
 	Quoted       int64               `json:"quoted" doc:"answers with evidence"`
@@ -174,6 +174,10 @@ type Lift struct {
 	Lift    number.Difference `json:"lift"`
 	Days    int               `json:"days" doc:"that count"`
 	Dropped []string          `json:"dropped_days,omitempty" doc:"without a graded session in one of the arms"`
+
+	days  []stats.Both // what it is made of, for another confidence
+	cells []stats.ArmCell
+	p     stats.Value
 }
 
 // Distribution is how a number's answers lie, weighted like the mean.

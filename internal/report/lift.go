@@ -1,0 +1,192 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"assay/internal/assay"
+	"assay/internal/report/number"
+	"assay/internal/stats"
+)
+
+// armSizes are the eligible sessions of each arm, without the untagged, by name.
+func (v *view) armSizes() (arms []ArmCount, untagged, all int64) {
+	sizes := map[string]int64{}
+	for _, h := range v.strata {
+		all += h.Eligible
+		if h.Arm == assay.Untagged {
+			untagged += h.Eligible
+			continue
+		}
+		sizes[h.Arm] += h.Eligible
+	}
+	for arm, n := range sizes {
+		if n > 0 {
+			arms = append(arms, ArmCount{Arm: arm, Eligible: n})
+		}
+	}
+	slices.SortFunc(arms, func(a, b ArmCount) int { return cmp.Compare(a.Arm, b.Arm) })
+	return arms, untagged, all
+}
+
+// control is the arm that the others are against; "" where there are no two arms.
+func (v *view) control() string {
+	arms, _, _ := v.armSizes()
+	if len(arms) < 2 {
+		return ""
+	}
+	for _, want := range [...]string{v.o.Control, assay.Control} {
+		if slices.ContainsFunc(arms, func(a ArmCount) bool { return a.Arm == want }) {
+			return want
+		}
+	}
+	return slices.MaxFunc(arms, func(a, b ArmCount) int {
+		return cmp.Or(cmp.Compare(a.Eligible, b.Eligible), cmp.Compare(b.Arm, a.Arm))
+	}).Arm
+}
+
+// lifts are those of a question that is answered with yes or no.
+func (v *view) lifts(s side, a answers) []Lift {
+	control := v.control()
+	if control == "" {
+		return nil
+	}
+	arms, _, _ := v.armSizes()
+	all := v.inputs(s, a, nil)
+	var out []Lift
+	for _, arm := range arms {
+		if arm.Arm == control {
+			continue
+		}
+		l := Lift{Kind: KindRate, Arm: arm.Arm, Control: control}
+		var place map[int]liftPlace
+		l.days, place = v.days(all, arm.Arm, control)
+		l.cells = s.liftCells(a, place)
+		got := stats.Lift(l.days, l.cells, v.o.Confidence)
+		l.p = got.P
+		l.Lift = number.DifferenceOf(got.Difference)
+		l.Lift.Low, l.Lift.High = v.liftBounds(all, place, len(l.days))
+		l.Days, l.Dropped = got.Days, got.Dropped
+		out = append(out, l)
+	}
+	return out
+}
+
+func (v *view) lift(days []stats.Both, cells []stats.ArmCell, confidence float64) number.Difference {
+	return number.DifferenceOf(stats.Lift(days, cells, confidence).Difference)
+}
+
+// liftPlace is where a stratum stands in a lift.
+type liftPlace struct {
+	day       int
+	treatment bool
+}
+
+// days are the counts of two arms by day.
+func (v *view) days(all []stats.Stratum, arm, control string) (days []stats.Both, place map[int]liftPlace) {
+	place = map[int]liftPlace{}
+	at := map[string]int{}
+	for _, day := range v.names(func(h assay.PlannedStratum) string { return h.Day }) {
+		at[day] = len(days)
+		days = append(days, stats.Both{Label: day})
+	}
+	used := make([]bool, len(days))
+	for i, h := range v.strata {
+		if h.Arm != arm && h.Arm != control {
+			continue
+		}
+		d := at[h.Day]
+		used[d] = true
+		place[i] = liftPlace{d, h.Arm == arm}
+		side := stats.Arm{Size: h.Eligible, Observed: all[i].Domain, Hits: int64(all[i].Sum)}
+		if h.Arm == arm {
+			days[d].Treatment = side
+		} else {
+			days[d].Control = side
+		}
+	}
+	return onlyUsed(days, used, place)
+}
+
+// onlyUsed leaves out days of other arms only.
+func onlyUsed(days []stats.Both, used []bool, place map[int]liftPlace) ([]stats.Both, map[int]liftPlace) {
+	to := make([]int, len(days))
+	var kept []stats.Both
+	for i, d := range days {
+		if to[i] = len(kept); used[i] {
+			kept = append(kept, d)
+		}
+	}
+	for i, p := range place {
+		p.day = to[p.day]
+		place[i] = p
+	}
+	return kept, place
+}
+
+// liftCells are what users' rows gave, in order of user and day.
+func (s side) liftCells(a answers, place map[int]liftPlace) []stats.ArmCell {
+	cells := []stats.ArmCell{}
+	first := 0 // cell of the present user
+	user := int32(-1)
+	for _, i := range s.byUser {
+		p, in := place[s.place[i]]
+		if !in || !a.applies[i] {
+			continue
+		}
+		if u := s.e.Rows[i].User; u != user {
+			user, first = u, len(cells)
+		}
+		at := slices.IndexFunc(cells[first:], func(c stats.ArmCell) bool { return c.Day == p.day && c.Treatment == p.treatment })
+		if at < 0 {
+			cells = append(cells, stats.ArmCell{User: int(user), Day: p.day, Treatment: p.treatment})
+			at = len(cells) - 1 - first
+		}
+		cells[first+at].Observed++
+		if a.x[i] == 1 {
+			cells[first+at].Hits++
+		}
+	}
+	return cells
+}
+
+// liftBounds are the lifts were everything missing worst for the arm and best for the control, and the other way
+// round, over the days that count.
+func (v *view) liftBounds(all []stats.Stratum, place map[int]liftPlace, days int) (low, high *float64) {
+	type rates struct {
+		n           float64
+		least, most float64
+		ok          bool
+	}
+	arms, controls := make([]rates, days), make([]rates, days)
+	for i := range all {
+		p, in := place[i]
+		if !in {
+			continue
+		}
+		h := all[i]
+		missing := float64(h.Drawn - h.Observed)
+		r := rates{n: float64(h.Size), ok: h.Domain > 0}
+		if d := float64(h.Domain) + missing; d > 0 {
+			r.least, r.most = h.Sum/d, (h.Sum+missing)/d
+		}
+		if p.treatment {
+			arms[p.day] = r
+		} else {
+			controls[p.day] = r
+		}
+	}
+	var weights, least, most float64
+	for d := range days {
+		t, c := arms[d], controls[d]
+		if !t.ok || !c.ok {
+			continue
+		}
+		w := t.n * c.n / (t.n + c.n)
+		weights, least, most = weights+w, least+w*(t.least-c.most), most+w*(t.most-c.least)
+	}
+	if weights == 0 {
+		return nil, nil
+	}
+	return new(least / weights), new(most / weights)
+}
