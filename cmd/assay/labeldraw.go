@@ -20,7 +20,7 @@ type labelDrawCmd struct {
 	Judge     string `placeholder:"NAME" help:"One of the run's judges, where it has several."`
 	Criterion string `placeholder:"NAME" help:"What shall be answered. Default: pass."`
 	N         int    `short:"n" name:"n" default:"100" help:"How many sessions."`
-	Method    string `enum:"random,verdicts,disagreements" default:"random" help:"random: the same number of each day and arm. verdicts: half of what passed and half of what failed. disagreements: where judges, or a judge and a label, disagree; no estimate takes their labels."`
+	Method    string `enum:"random,verdicts,disagreements" default:"random" help:"random: the same number of each day and arm. verdicts: half of them among what passed, half among what failed. disagreements: where judges, or a judge and a label, disagree; no estimate takes their labels."`
 	Against   string `placeholder:"RUN" help:"Of disagreements: another run of the same sessions. Default: the labels."`
 	Seed      string `placeholder:"TEXT" help:"Another seed chooses other sessions."`
 	CSV       string `name:"csv" placeholder:"FILE" help:"Write a file to fill in, for label import; - is standard output."`
