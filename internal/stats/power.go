@@ -151,6 +151,9 @@ func SizeForMargin(p, margin, effect float64, size int64, confidence float64) Va
 	return Known(math.Ceil(x - 1e-9))
 }
 
+// ErrorOf is the standard error of which an interval of that half width was made, were it a normal one.
+func ErrorOf(half, confidence float64) float64 { return half / normalQuantile(0.5+confidence/2) }
+
 // SizeToDecide is how many units it would take until an estimate that lies distance from a limit, with
 // standard error se from n units, has an interval that does not hold the limit: n (z se/distance)^2, at least
 // n. Unreachable at a distance of 0, out_of_range for se or n not above 0.

@@ -5,10 +5,7 @@
 // sides of is inconclusive, and what is absent is inconclusive with its reason, never passed.
 package gate
 
-import (
-	"assay/internal/assay"
-	"assay/internal/stats"
-)
+import "assay/internal/stats"
 
 // Gate is a condition under which a build fails: METRIC[:CRITERION] OP LIMIT.
 type Gate struct {
@@ -59,14 +56,3 @@ type Outcome struct {
 	Sentence string   `json:"sentence"`
 	Needs    *int64   `json:"needs_n" doc:"inconclusive: about how many sessions (or pairs) it would take to decide, were the value what it is now; null where no number would"`
 }
-
-// Parse reads a gate; an error says what is wrong where, and what is known.
-func Parse(text string) (Gate, error) { return Gate{}, errUnbuilt }
-
-// Decide fails the gate where the whole interval lies on its side of the limit, passes it where none of it does.
-func Decide(g Gate, s Subject) Outcome { return Outcome{} }
-
-// Overall is fail where any failed, else inconclusive where any was, else pass; pass without gates.
-func Overall(outcomes []Outcome) Decision { return Pass }
-
-var errUnbuilt = assay.Errorf(assay.CodeInternal, "gates are not built yet")
