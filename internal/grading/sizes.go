@@ -3,6 +3,7 @@ package grading
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -106,16 +107,37 @@ func (c *census) in(strata []assay.PlannedStratum) []engine.UserCount {
 	if c == nil {
 		return nil
 	}
+	number := c.numbered()
 	index := make([]int, len(c.strata))
 	for i, h := range strata {
 		index[c.strata[h.Stratum]] = i
 	}
 	out := make([]engine.UserCount, 0, len(c.counts))
 	for at, n := range c.counts {
-		out = append(out, engine.UserCount{Stratum: index[at.stratum], User: at.user, N: n})
+		out = append(out, engine.UserCount{Stratum: index[at.stratum], User: number[at.user], N: n})
 	}
 	slices.SortFunc(out, func(a, b engine.UserCount) int {
 		return cmp.Or(cmp.Compare(a.Stratum, b.Stratum), cmp.Compare(a.User, b.User))
 	})
+	return out
+}
+
+// numbered gives users the numbers of their names' order, those that are not known after them: neither the order
+// nor the database that sessions come from says who is who.
+func (c *census) numbered() []int {
+	out := make([]int, c.next)
+	for i := range out {
+		out[i] = -1
+	}
+	for i, name := range slices.Sorted(maps.Keys(c.users)) {
+		out[c.users[name]] = i
+	}
+	next := len(c.users)
+	for i := range out {
+		if out[i] < 0 {
+			out[i] = next
+			next++
+		}
+	}
 	return out
 }

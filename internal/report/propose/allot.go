@@ -1,7 +1,9 @@
 package propose
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"assay/internal/stats"
 )
@@ -16,12 +18,37 @@ type maker struct {
 }
 
 func newMaker(q Request) *maker {
+	q.sort()
 	m := &maker{Request: q, rates: q.expected(q.Expect)}
 	for _, h := range q.Strata {
 		m.total += h.Eligible
 	}
 	m.world = newWorld(m)
 	return m
+}
+
+// sort puts strata in order of day, then arm: how they come in must not change which chances they meet.
+func (q *Request) sort() {
+	order := make([]int, len(q.Strata))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := q.Strata[a], q.Strata[b]
+		return cmp.Or(cmp.Compare(x.Day, y.Day), cmp.Compare(x.Arm, y.Arm))
+	})
+	strata, place := make([]Stratum, len(order)), make([]int, len(order))
+	for i, from := range order {
+		strata[i], place[from] = q.Strata[from], i
+	}
+	users := slices.Clone(q.Users)
+	for i := range users {
+		users[i].Stratum = place[users[i].Stratum]
+	}
+	slices.SortFunc(users, func(a, b User) int {
+		return cmp.Or(cmp.Compare(a.Stratum, b.Stratum), cmp.Compare(a.User, b.User))
+	})
+	q.Strata, q.Users = strata, users
 }
 
 // overall is the expected level of the frame.
@@ -119,7 +146,7 @@ func (m *maker) forMargin(split Split) (size int64, o outcome) {
 	if high = min(high, most); high == most {
 		o = m.everything()
 	}
-	for high-low > max(1, high/500) {
+	for high-low > m.step(high) {
 		mid := low + (high-low)/2
 		if at := m.expect(split, mid); at.within(m.Margin) {
 			high, o = mid, at
@@ -128,6 +155,14 @@ func (m *maker) forMargin(split Split) (size int64, o outcome) {
 		}
 	}
 	return high, o
+}
+
+// step is how exact a size is: sizes of the process are found to 1 in 500, for each takes a while to try.
+func (m *maker) step(size int64) int64 {
+	if m.Target == stats.Process {
+		return max(1, size/500)
+	}
+	return 1
 }
 
 // everything is what grading the whole frame gives.

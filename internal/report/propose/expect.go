@@ -36,11 +36,19 @@ type round struct {
 	hit  [][]bool  // likewise
 }
 
+// Where users count, a round holds every session of the frame, and trying a size takes as long as it has sessions:
+// many have fewer rounds, whose noise is small.
 const (
-	flatRounds = 32
-	userRounds = 8
-	bulky      = 300_000 // sessions above which fewer rounds do: their noise is small
+	flatRounds = 64
+	userRounds = 64
+	heldRows   = 2_000_000
+	triedRows  = 200_000
 )
+
+// fewer is an even number of rounds with no more rows than most, of rows each; 2 at least.
+func fewer(rounds int, most, rows int64) int {
+	return max(2, int(min(int64(rounds), most/max(rows, 1)))&^1)
+}
 
 func newWorld(m *maker) *world {
 	w := &world{m: m}
@@ -74,10 +82,7 @@ func newWorld(m *maker) *world {
 func (w *world) byUser(random *rand.Rand) {
 	m := w.m
 	sessions, users := m.sessions()
-	rounds := userRounds
-	if m.total > bulky {
-		rounds = 2
-	}
+	rounds := fewer(userRounds, heldRows, m.total)
 	like := math.Sqrt(min(max(m.Alike, 0), 1))
 	chance := make([]float64, users)
 	for range rounds / 2 {
@@ -136,7 +141,11 @@ func (m *maker) sessions() (byStratum [][]int32, users int) {
 func (w *world) expect(n []int64) outcome {
 	var o outcome
 	got, none := 0, 0
-	for k := range w.rounds {
+	rounds := len(w.rounds)
+	if w.m.Target == stats.Process {
+		rounds = fewer(rounds, triedRows, sum(n))
+	}
+	for k := range rounds {
 		strata, cells := w.sample(&w.rounds[k], n)
 		i := stats.RateInterval(strata, cells, w.m.Target, w.m.Confidence)
 		if !i.Ok() {

@@ -110,7 +110,7 @@ func Make(q Request) (Proposals, error) {
 	}
 	m := newMaker(q)
 	out := Proposals{Target: m.Target, Confidence: m.Confidence, Margin: q.Margin, Budget: q.Budget,
-		Expected: m.overall(), Basis: m.basis(), Strata: q.Strata, Notes: []string{}}
+		Expected: m.overall(), Basis: m.basis(), Strata: m.Strata, Notes: []string{}}
 	for _, split := range Splits() {
 		out.Proposals = append(out.Proposals, m.propose(split))
 	}
@@ -186,6 +186,11 @@ func (q *Request) check() error {
 	for _, h := range q.Strata {
 		if h.Eligible < 1 || h.Hits < 0 || h.Hits > h.Seen {
 			return assay.Errorf(assay.CodeInternal, "stratum %q %q has %d eligible sessions, %d of %d passed", h.Day, h.Arm, h.Eligible, h.Hits, h.Seen)
+		}
+	}
+	for _, u := range q.Users {
+		if u.Stratum < 0 || u.Stratum >= len(q.Strata) || u.N < 0 {
+			return assay.Errorf(assay.CodeInternal, "user %d has %d sessions in stratum %d of %d", u.User, u.N, u.Stratum, len(q.Strata))
 		}
 	}
 	if len(q.Strata) == 0 {

@@ -15,7 +15,7 @@ import (
 )
 
 func frame(t *rapid.T) []Stratum {
-	n := rapid.IntRange(1, 12).Draw(t, "strata")
+	n := rapid.IntRange(1, 6).Draw(t, "strata")
 	out := make([]Stratum, n)
 	for i := range out {
 		seen := rapid.Int64Range(0, 60).Draw(t, "seen")
@@ -96,7 +96,6 @@ func TestProposalsHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, p := range other.Proposals {
-			slices.Reverse(p.Sizes)
 			if !reflect.DeepEqual(p, got.Proposals[i]) {
 				t.Fatalf("another order of strata gives\n%+v\nnot\n%+v", p, got.Proposals[i])
 			}
@@ -170,9 +169,12 @@ func usersOf(strata []Stratum, users int) (out []User) {
 func sampled(q Request, p Proposal) float64 {
 	random := rand.New(rand.NewPCG(99, 7))
 	rates := q.expected(q.Expect)
-	const times = 60
+	times := 800.0
+	if q.Users != nil {
+		times = 100
+	}
 	mean := 0.0
-	for range times {
+	for range int(times) {
 		chance := map[int]float64{}
 		var strata []stats.Stratum
 		var cells []stats.Cell
@@ -214,17 +216,19 @@ func sampled(q Request, p Proposal) float64 {
 	return mean
 }
 
-func TestNeymanNeedsLess(t *testing.T) {
+// Where one stratum has most of the weight, a cap for all needs twice the sessions. Neyman's split needs no fewer than
+// the proportional one: an interval takes no credit for a sample that is better than a simple random one.
+func TestACapNeedsMore(t *testing.T) {
 	got, err := Make(Request{Evidence: Evidence{Strata: uneven()}, Margin: 0.015, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := map[Split]Proposal{}
+	by := map[Split]float64{}
 	for _, p := range got.Proposals {
-		by[p.Split] = p
+		by[p.Split] = float64(p.Sessions)
 	}
-	if got.Best == EqualCap || by[Neyman].Sessions >= by[EqualCap].Sessions || by[Neyman].Sessions > by[Proportional].Sessions {
-		t.Errorf("best %s: equal %d, proportional %d, neyman %d", got.Best, by[EqualCap].Sessions, by[Proportional].Sessions, by[Neyman].Sessions)
+	if got.Best == EqualCap || by[Neyman] > 0.6*by[EqualCap] || math.Abs(by[Neyman]-by[Proportional]) > 0.03*by[Neyman] {
+		t.Errorf("best %s: %v", got.Best, by)
 	}
 }
 
@@ -301,7 +305,7 @@ func TestQuantilesAreTheBinomials(t *testing.T) {
 			if want := size * p; math.Abs(mean-want) > 0.02*math.Sqrt(size*p*(1-p))+1e-9 {
 				t.Errorf("n %d p %v: mean %v, want %v", n, p, mean, want)
 			}
-			if want := size * p * (1 - p); math.Abs(square-mean*mean-want) > 0.03*want+1e-9 {
+			if want := size * p * (1 - p); math.Abs(square-mean*mean-want) > 0.03*want+1e-6 {
 				t.Errorf("n %d p %v: variance %v, want %v", n, p, square-mean*mean, want)
 			}
 		}
