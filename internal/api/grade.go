@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/assay"
 	"assay/internal/engine"
+	"assay/internal/report/propose"
 	"assay/internal/store"
 )
 
@@ -25,7 +26,7 @@ type gradeInput struct {
 
 type planInput struct {
 	ProjectInput
-	Body engine.GradeRequest
+	Body PlanRequest
 }
 
 type retryInput struct {
@@ -44,12 +45,15 @@ type gradedAnswer struct {
 type Plan struct {
 	engine.Preview
 	Month *MonthSpend `json:"month,omitempty" doc:"the present month against the project's budget; absent where it has none"`
+	// Proposals come with a margin or a budget.
+	Proposals *propose.Proposals `json:"proposals,omitempty" doc:"of a margin or a budget: sizes by three splits. The plan is by those of the chosen one"`
 }
 
 func (s *server) gradeRoutes(a huma.API) {
 	tags := []string{"runs"}
 	route(s, a, huma.Operation{OperationID: "plan", Method: http.MethodPost, Path: "/projects/{project}/plan", Tags: tags,
-		Summary: "Preview a grade run; nothing is written"},
+		Summary:     "Preview a grade run; nothing is written",
+		Description: "With margin or for_budget_usd sizes of the strata are proposed: start-run takes those of the chosen proposal as sizes, and grades what the plan says."},
 		func(ctx context.Context, in *planInput) (*answer[Plan], error) { return say(s.plan(ctx, in)) })
 	route(s, a, huma.Operation{OperationID: "start-run", Method: http.MethodPost, Path: "/projects/{project}/runs", Tags: tags,
 		Summary:       "Start a grade run, or grade one session now",
@@ -84,7 +88,15 @@ func (s *server) plan(ctx context.Context, in *planInput) (out Plan, err error) 
 	if err := checkBudget(in.Body.Budget); err != nil {
 		return out, err
 	}
-	if out.Preview, err = s.Engine.Preview(ctx, p, in.Body); err == nil && p.Settings.MonthBudget != nil {
+	if err := in.Body.check(); err != nil {
+		return out, err
+	}
+	if in.Body.proposes() {
+		out, err = s.proposed(ctx, p, in.Body)
+	} else {
+		out.Preview, err = s.Engine.Preview(ctx, p, in.Body.GradeRequest)
+	}
+	if err == nil && p.Settings.MonthBudget != nil {
 		out.Month, err = s.month(ctx, p, s.Now())
 	}
 	return out, err

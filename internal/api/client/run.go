@@ -21,6 +21,11 @@ func (c *Client) Plan(ctx context.Context, name string, q engine.GradeRequest) (
 	return p, c.do(ctx, call{method: http.MethodPost, path: project(name, "plan"), body: q}, &p)
 }
 
+// Propose is Plan for a margin or a budget: with sizes of the strata, which Grade takes as they are.
+func (c *Client) Propose(ctx context.Context, name string, q api.PlanRequest) (p api.Plan, err error) {
+	return p, c.do(ctx, call{method: http.MethodPost, path: project(name, "plan"), body: q}, &p)
+}
+
 // Grade starts a run. With the same key (NewKey makes one, "" means none) a second call answers with
 // the same run. A held key is CodeConflict with Details run, state and key.
 func (c *Client) Grade(ctx context.Context, name string, q engine.GradeRequest, key string) (g api.Graded, err error) {

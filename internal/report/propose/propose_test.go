@@ -247,10 +247,12 @@ func TestFewUsersLimitTheMargin(t *testing.T) {
 	if _, err := got.Pick(""); assay.CodeOf(err) != assay.CodeInvalid {
 		t.Errorf("picked: %v", err)
 	}
-	t.Log(got.Proposals[2].Words)
+	if want := "all 1,800 sessions give ± 14.6 points; they are of 18 users: more users narrow it, not more grading"; got.Proposals[2].Words != want {
+		t.Errorf("%q, want %q", got.Proposals[2].Words, want)
+	}
 	q.Users = users[:7]
 	q.Strata[0].Eligible = 700
-	if got, err = Make(q); err != nil || got.Proposals[0].Words != "all 700 sessions give no interval: fewer than 8 users; 7 users limit it, which count as 7 by how many sessions each has" {
+	if got, err = Make(q); err != nil || got.Proposals[0].Words != "all 700 sessions give no interval: fewer than 8 users; they are of 7 users: more users narrow it, not more grading" {
 		t.Errorf("%q (%v)", got.Proposals[0].Words, err)
 	}
 }

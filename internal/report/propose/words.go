@@ -78,12 +78,15 @@ func (m *maker) unreachable(whole outcome) string {
 	} else {
 		text += "± " + points(whole.margin())
 	}
-	if m.Target == stats.Process {
-		if users := m.effectiveUsers(); users < float64(m.total) {
-			text += fmt.Sprintf("; %s limit it, which count as %s by how many sessions each has", people(m.people()), humanize.Comma(int64(users)))
-		} else {
-			text += "; more traffic narrows it, not more grading"
-		}
+	switch effective, all := m.effectiveUsers(), m.people(); {
+	case m.Target != stats.Process:
+	case all == m.total:
+		text += "; more traffic narrows it, not more grading"
+	case effective < 0.95*float64(all):
+		text += fmt.Sprintf("; they are of %s, who count as %s since some have more sessions: more users narrow it, not more grading",
+			people(all), humanize.Comma(int64(math.Round(effective))))
+	default:
+		text += fmt.Sprintf("; they are of %s: more users narrow it, not more grading", people(all))
 	}
 	return text
 }
