@@ -5,8 +5,6 @@
 // control character reaches a terminal, no markup a page.
 package page
 
-import "io"
-
 // Page is a document.
 type Page struct {
 	Title  string
@@ -22,11 +20,21 @@ type Heading struct {
 	Text  string
 }
 
-// Paragraph is prose. Tone of it is "", "lead" (what is said first), "note" or "warning".
+// Paragraph is prose.
 type Paragraph struct {
 	Text string
-	Tone string
+	Tone Tone
 }
+
+// Tone says how much a paragraph matters.
+type Tone string
+
+const (
+	Plain   Tone = ""
+	Lead    Tone = "lead" // what is said first
+	Note    Tone = "note"
+	Warning Tone = "warning"
+)
 
 // Facts are names and what they are, one a line.
 type Facts struct{ Facts [][2]string }
@@ -34,11 +42,15 @@ type Facts struct{ Facts [][2]string }
 // List is a list of texts.
 type List struct{ Items []string }
 
-// Table has a head and rows. On a narrow terminal columns of the highest Weight go first.
+// Table has a head and rows. On a narrow terminal columns of the highest Weight go first. Marks lie on one scale
+// from Low to High, 0 to 1 where both are 0; Zero draws a line at 0.
 type Table struct {
-	Title   string
-	Columns []Column
-	Rows    []Row
+	Title     string
+	Columns   []Column
+	Rows      []Row
+	Low, High float64
+	Zero      bool
+	Marks     string // what the marks show, for those who cannot see them
 }
 
 // Column of a table.
@@ -49,29 +61,36 @@ type Column struct {
 }
 
 // Row of a table: a cell for each column. Indent is how deep its first cell stands. Mark, where given, is drawn
-// beside it as a small interval chart.
+// behind the first cell as a small interval chart.
 type Row struct {
 	Cells  []string
 	Indent int
 	Mark   *Mark
 }
 
-// Mark is a value and its interval on the table's common scale from 0 to 1, or from Chart's Low to High.
+// Mark is a value and its interval on the table's scale.
 type Mark struct {
 	Value     float64
 	Low, High *float64
 }
 
-// Chart is values with intervals over names, as dots and whiskers, or bars of shares.
+// Chart is values with intervals over names, as dots and whiskers, or bars of shares. A terminal and Markdown show
+// bars only: intervals stand in tables there.
 type Chart struct {
-	Title  string
-	Kind   string // interval or bar
-	Unit   string // percent or ""
-	Low    float64
-	High   float64
-	Zero   bool // a line at 0
-	Points []Point
+	Title     string
+	Kind      ChartKind
+	Say       func(float64) string // how a value is written
+	Low, High float64              // of the axis
+	Points    []Point
 }
+
+// ChartKind says how a chart is drawn.
+type ChartKind string
+
+const (
+	Intervals ChartKind = "interval"
+	Bars      ChartKind = "bar"
+)
 
 // Point of a chart.
 type Point struct {
@@ -87,12 +106,3 @@ func (Facts) block()     {}
 func (List) block()      {}
 func (Table) block()     {}
 func (Chart) block()     {}
-
-// Text writes for a terminal of so many columns; 0 is 100.
-func (p Page) Text(w io.Writer, columns int) error { return nil }
-
-// Markdown writes GitHub's dialect.
-func (p Page) Markdown(w io.Writer) error { return nil }
-
-// HTML writes one file that loads nothing: its style is inside, its charts are SVG, and it has no script.
-func (p Page) HTML(w io.Writer) error { return nil }

@@ -6,13 +6,11 @@
 package print
 
 import (
+	"encoding/json"
 	"io"
+	"strings"
 
 	"assay/internal/assay"
-	"assay/internal/report"
-	"assay/internal/report/check"
-	"assay/internal/report/compare"
-	"assay/internal/report/propose"
 )
 
 // Format is what is written.
@@ -27,24 +25,33 @@ const (
 	JUnit    Format = "junit" // of what has gates
 )
 
-// ParseFormat reads a format, or the ending of a file's name: md, htm, xml.
-func ParseFormat(text string) (Format, error) { return "", errUnbuilt }
-
-// Report writes a report. Columns are a terminal's, 0 where there is none.
-func Report(w io.Writer, f Format, r report.Report, columns int) error { return errUnbuilt }
-
-// Noise writes only how far gradings of one session agree.
-func Noise(w io.Writer, r report.Report, columns int) error { return errUnbuilt }
-
-// Comparison writes a comparison, with the flips that are given (a page of them).
-func Comparison(w io.Writer, f Format, c compare.Comparison, flips []compare.Flip, columns int) error {
-	return errUnbuilt
+// ParseFormat reads a format, or the ending of a file's name: txt, md, htm, xml.
+func ParseFormat(text string) (Format, error) {
+	switch strings.ToLower(strings.TrimPrefix(text, ".")) {
+	case "text", "txt":
+		return Text, nil
+	case "markdown", "md":
+		return Markdown, nil
+	case "html", "htm":
+		return HTML, nil
+	case "csv":
+		return CSV, nil
+	case "json":
+		return JSON, nil
+	case "junit", "xml":
+		return JUnit, nil
+	}
+	return "", assay.Errorf(assay.CodeInvalid, "format %q is not known", text).WithHint("use text, markdown, html, csv, json or, of a comparison, junit")
 }
 
-// Check writes a check.
-func Check(w io.Writer, f Format, c check.Check, columns int) error { return errUnbuilt }
+// unknown refuses a format that something does not have.
+func unknown(f Format, what string) error {
+	return assay.Errorf(assay.CodeInvalid, "%s cannot be written as %s", what, f).WithHint("use text, markdown, html, csv or json")
+}
 
-// Proposals writes proposals; as text only.
-func Proposals(w io.Writer, p propose.Proposals, columns int) error { return errUnbuilt }
-
-var errUnbuilt = assay.Errorf(assay.CodeInternal, "printing is not built yet")
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
