@@ -89,4 +89,3 @@ func (c *judgeCheckCmd) disagreements(a *app, d *door, q api.CheckQuery) error {
 	}
 	return a.endTable(t, more)
 }
-

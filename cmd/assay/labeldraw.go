@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -132,11 +134,10 @@ func (a *app) printDraw(d *door, w assay.Draw, open bool, rater, file string) er
 		return err
 	}
 	if file == "-" {
-		_, err := a.out.Write(toFill(all))
-		return err
+		return toFill(a.out, terminal(a.out), all)
 	}
 	if file != "" {
-		if err := writeNew(file, toFill(all)); err != nil {
+		if err := writeNew(file, all); err != nil {
 			return err
 		}
 	}
@@ -172,23 +173,25 @@ func (a *app) eachMember(d *door, draw int64, open bool, rater string, limit int
 	return err
 }
 
-// toFill is a draw as a file of labels whose values are left to be filled in.
-func toFill(w drawn) []byte {
-	rows := [][]string{{"session", "content_hash", "criterion", "value", "rater", "blind", "draw", "note"}}
+// toFill writes a draw as a file of labels whose values are left to be filled in.
+func toFill(out io.Writer, terminal bool, w drawn) error {
+	rows := csv.NewWriter(out)
+	err := rows.Write([]string{"session", "content_hash", "criterion", "value", "rater", "blind", "draw", "note"})
 	for _, m := range w.Sessions {
-		rows = append(rows, []string{assay.SessionName(m.UserID, m.SessionID), string(m.ContentHash), w.Criterion, "", "", "", strconv.FormatInt(w.ID, 10), ""})
+		err = errors.Join(err, rows.Write(safeCells(terminal, []string{assay.SessionName(m.UserID, m.SessionID), string(m.ContentHash), w.Criterion, "", "", "", strconv.FormatInt(w.ID, 10), ""})))
 	}
-	return tableOf(rows)
+	rows.Flush()
+	return errors.Join(err, rows.Error())
 }
 
-func writeNew(file string, text []byte) error {
+func writeNew(file string, w drawn) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
-		_, err = f.Write(text)
+		err = toFill(f, false, w)
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		return assay.Errorf(assay.CodeInternal, "write %s: %w", file, plain(err)).WithHint("`assay label draws` knows the draw: write it to another file from there")
+		return assay.Errorf(assay.CodeInternal, "write %s: %w", file, plain(err)).WithHint("`assay label draws %d --csv FILE` writes it to another file", w.ID)
 	}
 	return nil
 }

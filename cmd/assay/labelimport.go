@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -261,11 +260,12 @@ func (c *labelExportCmd) Run(a *app) error {
 			return err
 		}
 	}
+	show := terminal(a.out)
 	if _, err := a.eachLabel(d, q, 0, func(l assay.Label) error {
 		if a.JSON {
 			return a.printLine(newLabel(l))
 		}
-		return w.Write(cellsOf(newLabel(l)))
+		return w.Write(safeCells(show, cellsOf(newLabel(l))))
 	}); err != nil {
 		return err
 	}
@@ -273,10 +273,12 @@ func (c *labelExportCmd) Run(a *app) error {
 	return w.Error()
 }
 
-// tableOf is a file of rows to be filled in.
-func tableOf(rows [][]string) []byte {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	_ = w.WriteAll(rows) // a buffer takes everything
-	return b.Bytes()
+// safeCells takes control characters out of cells that go to a terminal; a file keeps them.
+func safeCells(terminal bool, cells []string) []string {
+	if terminal {
+		for i := range cells {
+			cells[i] = clean(cells[i])
+		}
+	}
+	return cells
 }
