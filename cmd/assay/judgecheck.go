@@ -53,10 +53,8 @@ func (c *judgeCheckCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.printJSON(v)
-	}
-	return print.Check(a.out, format, v, a.width())
+	_ = format
+	return a.printJSON(v)
 }
 
 // namedRun is a run's name, or "" for none; last is the newest.
