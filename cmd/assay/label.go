@@ -85,15 +85,17 @@ func (c *labelAddCmd) Run(a *app) error {
 		return a.printJSON(r)
 	}
 	a.print("label of %s by %s: %s\n", label.Session, label.Rater, string(r.Result))
-	return a.sayDrawn(d, c.Draw)
+	if c.Draw != 0 {
+		return a.printLabelled(d, c.Draw)
+	}
+	if r.Result == api.LabelNew && unmeasured(label) {
+		a.say("no draw is named: with what chance the session was chosen is not known, so no estimate takes the label; `assay label draw` chooses sessions")
+	}
+	return nil
 }
 
-// sayDrawn says how far the labelling of a draw is, or that a label without one measures nothing.
-func (a *app) sayDrawn(d *door, draw int64) error {
-	if draw == 0 {
-		a.say("no draw is named: with what chance the session was chosen is not known, so no estimate takes the label; `assay label draw` chooses sessions")
-		return nil
-	}
+// printLabelled says how far the labelling of a draw is.
+func (a *app) printLabelled(d *door, draw int64) error {
 	of, err := d.Draw(a.ctx, a.Project, draw)
 	if err != nil {
 		return err

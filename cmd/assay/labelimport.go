@@ -113,7 +113,7 @@ type labelSender struct {
 	batch   []api.NewLabel
 	lines   []int
 	sum     labelImport
-	undrawn map[string]bool // sessions of labels that no draw is named for
+	undrawn map[string]bool // sessions of new labels that no draw is named for
 }
 
 func (s *labelSender) add(row labelRow) error {
@@ -143,9 +143,6 @@ func (s *labelSender) add(row labelRow) error {
 		l.Rater = rater(s.cmd.Rater)
 	}
 	l.Blind = l.Blind || s.cmd.Blind
-	if l.Draw == 0 && l.Probability == nil {
-		s.undrawn[l.Session] = true
-	}
 	s.batch, s.lines = append(s.batch, l), append(s.lines, row.line)
 	if len(s.batch) == labelBatch {
 		return s.send()
@@ -167,13 +164,23 @@ func (s *labelSender) send() error {
 		return err
 	}
 	for i, r := range out.Results {
-		if r.Result == api.LabelRefused {
+		switch {
+		case r.Result == api.LabelRefused:
 			s.reject(s.lines[i], r.Reason)
+		case r.Result == api.LabelNew && unmeasured(s.batch[i]):
+			user, id, _ := assay.ParseSessionName(s.batch[i].Session) // it was not refused
+			s.undrawn[assay.SessionName(user, id)] = true
 		}
 	}
 	s.sum.New, s.sum.Replaced, s.sum.Unchanged = s.sum.New+out.New, s.sum.Replaced+out.Replaced, s.sum.Unchanged+out.Unchanged
 	s.batch, s.lines = s.batch[:0], s.lines[:0]
 	return nil
+}
+
+// unmeasured says whether a new label could measure a judge but for the chance with which its session was chosen. One
+// that replaces another keeps that one's.
+func unmeasured(l api.NewLabel) bool {
+	return l.Draw == 0 && l.Probability == nil && (l.Use == "" || l.Use == assay.UseMeasure)
 }
 
 func (s *labelSender) print() error {

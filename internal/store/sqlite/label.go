@@ -93,9 +93,13 @@ func placeLabel(ctx context.Context, t tx, project assay.ProjectID, l *assay.Lab
 	return store.LabelResultOf(had, changed), err
 }
 
-// labelled is the condition that q selects labels l.
+// labelled is the condition that q selects labels l. Those of a session are found by its contents and not, as the plus
+// sign says, among all of the project.
 func labelled(project assay.ProjectID, q store.LabelQuery) *clause {
 	c := new(clause)
+	if q.Session != "" {
+		c.sql.WriteString("+")
+	}
 	c.sql.WriteString("l.project_id = ?")
 	c.args = append(c.args, project)
 	if q.Criterion != "" {
@@ -124,7 +128,11 @@ func (l labels) List(ctx context.Context, project assay.ProjectID, q store.Label
 	}
 	limit := p.Rows()
 	where := labelled(project, q)
-	where.and("l.id > ?", after)
+	if q.Session == "" {
+		where.and("l.id > ?", after)
+	} else {
+		where.and("+l.id > ?", after)
+	}
 	err = l.s.read.do(ctx, func(c *conn) error {
 		return c.query(ctx, func(r row) error {
 			list = append(list, assay.Label{
