@@ -10,6 +10,7 @@ import (
 type gradeCmd struct {
 	frameFlags
 	sampleFlags
+	marginFlags
 	budgetFlags
 	Concurrency    *int   `short:"c" placeholder:"N" help:"Judge calls in flight at most. Default: the project's, 10. Can be changed while it runs: assay runs set."`
 	Session        string `placeholder:"USER/ID" help:"Grade this one session now and print its verdicts."`
@@ -20,6 +21,8 @@ type gradeCmd struct {
 func (gradeCmd) Help() string {
 	return `Draws the same sample for the same seed, reuses verdicts of the same judge version on the same content, calls the judge for the rest and stores every answer before the next call. It survives any crash: "assay watch" goes on where it stopped and pays for nothing twice.
 
+With --margin or --for-budget it takes the n of each day and arm that "assay plan" proposes with the same flags.
+
 With --budget the most that a call can cost is set aside before it leaves, and the run pauses when that could cross the budget: "assay runs set" raises it. Without a known price a budget refuses the judge; "assay models set" gives a price.
 
 Ctrl-C stops gracefully: calls in flight finish, and "assay watch" goes on later. A second Ctrl-C ends at once.
@@ -28,10 +31,14 @@ Example:
 
     assay grade --judge resolved --from 2026-03-01 --to 2026-03-08
     assay grade --judge my-judge.yaml -n 50 -c 20 --budget 5
+    assay grade --judge resolved --margin 0.02
     assay grade --judge task-success --session alice/42`
 }
 
 func (c *gradeCmd) Run(a *app) error {
+	if err := c.marginFlags.check(c.sampleFlags); err != nil {
+		return err
+	}
 	open := a.drive
 	if c.Detach {
 		open = a.look
@@ -74,8 +81,8 @@ func (c *gradeCmd) ask(a *app, d *door) (engine.GradeRequest, error) {
 		return q, err
 	}
 	if c.Session != "" {
-		if c.frameFlags != (frameFlags{}) || c.PerStratum != nil || c.Seed != nil || c.Since != "" {
-			return q, misuse("--session grades one session: it goes with no frame, no -n and no --seed")
+		if c.frameFlags != (frameFlags{}) || c.PerStratum != nil || c.Seed != nil || c.Since != "" || c.asked() {
+			return q, misuse("--session grades one session: it goes with no frame, no -n, no margin and no --seed")
 		}
 		if _, _, err := assay.ParseSessionName(c.Session); err != nil {
 			return q, err
@@ -88,8 +95,10 @@ func (c *gradeCmd) ask(a *app, d *door) (engine.GradeRequest, error) {
 		}
 	}
 	q.Concurrency, q.Budget, q.Unpriced = c.Concurrency, amount(c.Budget), c.AllowUnpriced
-	q.Judges, err = a.applyFiles(d, c.Judge)
-	return q, err
+	if q.Judges, err = a.applyFiles(d, c.Judge); err != nil || !c.asked() {
+		return q, err
+	}
+	return a.sized(d, q, c.marginFlags)
 }
 
 func (a *app) printAccepted(g api.Graded) error {

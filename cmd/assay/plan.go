@@ -13,6 +13,7 @@ import (
 type planCmd struct {
 	frameFlags
 	sampleFlags
+	marginFlags
 	budgetFlags
 	Concurrency *int `short:"c" placeholder:"N" help:"Judge calls in flight, to say how long it would take. Default: the project's."`
 }
@@ -20,9 +21,13 @@ type planCmd struct {
 func (planCmd) Help() string {
 	return `Shows the strata (day and arm) with N eligible sessions and n to be graded, how many verdicts exist already and would be reused, how many calls remain, and what they would take: tokens of the prompts as they would be sent, and a range of dollars where the price is known. Of a large sample a random part of the prompts is made and scaled up. Nothing is written and no judge is called.
 
+With --margin or --for-budget it proposes n for each day and arm by three splits (the same for all, in proportion, and Neyman's, by where answers differ most), with the interval that a report is expected to have and what it costs.
+
 Example:
 
-    assay plan --judge resolved --from 2026-03-01 --to 2026-03-08 -n 50 --seed spring`
+    assay plan --judge resolved --from 2026-03-01 --to 2026-03-08 -n 50 --seed spring
+    assay plan --judge resolved --margin 0.02 --target process
+    assay plan --judge task-success --for-budget 5`
 }
 
 func (c *planCmd) Run(a *app) error {
@@ -30,6 +35,9 @@ func (c *planCmd) Run(a *app) error {
 		if isFile(j) {
 			return misuse("plan writes nothing, so it does not apply %s", j).WithHint("`assay judge apply %s` first, then plan with its name", j)
 		}
+	}
+	if err := c.marginFlags.check(c.sampleFlags); err != nil {
+		return err
 	}
 	d, err := a.look()
 	if err != nil {
@@ -40,12 +48,20 @@ func (c *planCmd) Run(a *app) error {
 		return err
 	}
 	q.Concurrency, q.Budget, q.Unpriced = c.Concurrency, amount(c.Budget), c.AllowUnpriced
-	p, err := d.Plan(a.ctx, a.Project, q)
+	var p api.Plan
+	if c.asked() {
+		p, err = a.propose(d, q, c.marginFlags)
+	} else {
+		p, err = d.Plan(a.ctx, a.Project, q)
+	}
 	if err != nil {
 		return a.inEmptyProject(d, err)
 	}
 	if a.JSON {
 		return a.printJSON(p)
+	}
+	if err := a.printProposals(p); err != nil {
+		return err
 	}
 	if err := a.printPlan(p, q.Budget); err != nil || p.Eligible > 0 {
 		return err
@@ -92,6 +108,7 @@ func (a *app) printPlan(p api.Plan, budget *assay.USD) error {
 	if err := t.end(); err != nil {
 		return err
 	}
+	a.sayUnsampled(p)
 	a.print("\n")
 	j := newTable(a.out, "JUDGE", "VERSION", "ITEMS", "REUSED", "CALLS")
 	for _, v := range p.Judges {

@@ -22,7 +22,7 @@ func (a *app) printRun(v api.RunView) error {
 	a.printHead(v)
 	a.print("judges      %s\n", judgeVersions(v.Spec.Judges))
 	a.print("frame       %s\n", frameText(v.Spec.Frame))
-	a.print("sample      %s, up to %d per day and arm, seed %s", count(v.Sampled, "session"), v.Spec.PerStratum, v.Spec.Seed)
+	a.print("sample      %s, %s, seed %s", count(v.Sampled, "session"), sizesText(v.Spec), v.Spec.Seed)
 	if v.Spec.Repeats > 1 {
 		a.print(", each graded %d times", v.Spec.Repeats)
 	}

@@ -76,7 +76,7 @@ func TestScripts(t *testing.T) {
 }
 
 // asksModel are the scripts that have the address of a scripted model in $MODEL.
-var asksModel = regexp.MustCompile(`script-(budget|models|provider|spend|try)$`)
+var asksModel = regexp.MustCompile(`script-(budget|margin|models|provider|spend|try)$`)
 
 // model answers that it is ok, but garbles its first answer about a session that says so, and knows no
 // model that is called absent.

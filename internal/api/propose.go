@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"assay/internal/assay"
 	"assay/internal/engine"
@@ -66,8 +67,15 @@ func (s *server) proposed(ctx context.Context, p assay.Project, q PlanRequest) (
 	if one, err := made.Pick(q.Split); err == nil {
 		made.Chosen, final.Sizes = one.Split, one.Sizes
 	}
-	out.Preview, err = s.Engine.Preview(ctx, p, final)
+	if out.Preview, err = s.Engine.Preview(ctx, p, final); err == nil && reuses(out.Preview) {
+		made.Notes = append(made.Notes, "Costs are of sessions that were not graded before; some were, and the plan says what is left to pay.")
+	}
 	return out, err
+}
+
+// reuses says whether some of a plan is graded already.
+func reuses(p engine.Preview) bool {
+	return slices.ContainsFunc(p.Judges, func(j engine.JudgePreview) bool { return j.Reused > 0 && j.Kind != assay.JudgeRules })
 }
 
 // proposalSeed is a fixed one: the same request has the same proposals.

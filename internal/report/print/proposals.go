@@ -34,7 +34,7 @@ func proposalsLead(p propose.Proposals) string {
 	if p.Budget != nil {
 		asked = "For USD " + p.Budget.String()
 	}
-	return fmt.Sprintf("%s: the interval at %s %% of the pass rate %s. Expected: %s, %s.",
+	return fmt.Sprintf("%s: the %s %% interval of the pass rate %s. %s is expected, %s.",
 		asked, humanize.Ftoa(100*p.Confidence), target, number.Percent(p.Expected), p.Basis)
 }
 

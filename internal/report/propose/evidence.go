@@ -182,16 +182,22 @@ func (e Evidence) pooled() float64 {
 	return float64(hits+1) / float64(seen+2)
 }
 
-// expected are the rates of the strata: what was seen of each, and two sessions more at the rate of all.
+// expected are the rates of the strata: what was seen of each, with its part of one hit and one miss that were not,
+// and two sessions more at the rate of all.
 func (e Evidence) expected(everywhere *float64) []float64 {
 	out := make([]float64, len(e.Strata))
 	all := e.pooled()
+	var seen int64
+	for _, h := range e.Strata {
+		seen += h.Seen
+	}
 	for i, h := range e.Strata {
 		if everywhere != nil {
 			out[i] = *everywhere
-		} else {
-			out[i] = (float64(h.Hits) + 2*all) / float64(h.Seen+2)
+			continue
 		}
+		part := float64(h.Seen) / float64(max(seen, 1))
+		out[i] = (float64(h.Hits) + part + 2*all) / (float64(h.Seen) + 2*part + 2)
 	}
 	return out
 }
@@ -207,14 +213,14 @@ func (q Request) basis() string {
 	}
 	switch {
 	case q.Expect != nil:
-		return fmt.Sprintf("a rate of %s is expected everywhere, as was given", percent(*q.Expect))
+		return "as was given"
 	case seen > 0 && strata == len(q.Strata):
 		return fmt.Sprintf("by %s of these days and arms that %s graded before", sessions(seen), q.Judge)
 	case seen > 0:
-		return fmt.Sprintf("by %s that %s graded before, in %s of %s days and arms; the others are expected to be like all of those",
+		return fmt.Sprintf("by %s that %s graded before, in %s of %s days and arms; the others are taken to be like all of those",
 			sessions(seen), q.Judge, humanize.Comma(int64(strata)), humanize.Comma(int64(len(q.Strata))))
 	case q.Seen > 0:
 		return fmt.Sprintf("by %s that %s graded before, none of them of these days and arms", sessions(q.Seen), q.Judge)
 	}
-	return "nothing was graded by these judges before: 50.0 % is expected everywhere, which asks for the most; --expect gives another rate"
+	return "since these judges graded nothing before; no rate asks for more, and --expect gives another one"
 }

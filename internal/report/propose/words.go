@@ -121,7 +121,7 @@ func (p Proposal) CostWords() string {
 }
 
 func (m *maker) notes(p Proposals) (out []string) {
-	if m.Target == stats.Process {
+	if m.Target == stats.Process && (len(m.Users) == 0 || m.people() < m.total) {
 		out = append(out, m.likeness())
 	}
 	if m.Budget != nil && m.Price.Expected == nil {
@@ -135,7 +135,7 @@ func (m *maker) notes(p Proposals) (out []string) {
 
 func (m *maker) likeness() string {
 	switch {
-	case m.Users == nil:
+	case len(m.Users) == 0:
 		return "Users are not counted: where sessions of one user are alike the interval is wider."
 	case !m.Alikes:
 		return "Nothing tells yet how alike sessions of one user are: where they are, the interval is wider."
