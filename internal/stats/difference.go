@@ -99,3 +99,21 @@ func (d Difference) decide(v spread, why Absence, confidence float64) Difference
 	d.P = Known(tTail(d.Level.X/se, v.df))
 	return d
 }
+
+// ZeroP is P of the hypothesis that a level is 0, two-sided, of a level with an interval of method t: one less the
+// confidence at which the interval would end at 0. Absent as the level and the interval.
+func ZeroP(level Value, i Interval) Value {
+	switch {
+	case !level.Ok():
+		return level
+	case !i.Ok():
+		return None(i.Absent)
+	case i.Method != MethodT || i.DF <= 0:
+		return None(OutOfRange)
+	}
+	half := max(i.High-level.X, level.X-i.Low) // one end may be cut at a limit
+	if half == 0 {
+		return None(NoVariation)
+	}
+	return Known(tTail(math.Abs(level.X)/half*tQuantile(0.5+i.Confidence/2, i.DF), i.DF))
+}

@@ -24,6 +24,9 @@ type Extracts interface {
 	// Keep replaces what is kept. Only of runs that have ended, whose items never change. It is a cache: whoever
 	// removes a project or run removes it too.
 	Keep(ctx context.Context, run assay.RunID, judge, format int, kept []byte, now time.Time) error
+	// Said returns what the adopted verdicts of items answered about the session, by item, for the few that are
+	// shown. Items without a verdict are missing.
+	Said(ctx context.Context, items []assay.Origin) (map[assay.Origin][]ExtractFinding, error)
 	// Names returns user and session of contents, for the few that are shown.
 	Names(ctx context.Context, contents []assay.ContentKey) (map[assay.ContentKey]ExtractName, error)
 }

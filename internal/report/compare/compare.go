@@ -6,7 +6,6 @@
 package compare
 
 import (
-	"context"
 	"time"
 
 	"assay/internal/assay"
@@ -14,7 +13,6 @@ import (
 	"assay/internal/report/gate"
 	"assay/internal/report/number"
 	"assay/internal/stats"
-	"assay/internal/store"
 )
 
 // Key is how sessions of two runs are paired.
@@ -22,7 +20,7 @@ type Key string
 
 const (
 	BySession Key = "session" // the same content on both sides: the judge changed
-	ByCase    Key = "case"    // the same case: the agent changed; trials of a case cluster
+	ByCase    Key = "case"    // the same case: the agent changed. Each trial of A against the mean of B's trials of its case; trials of a case cluster
 	ByNone    Key = "none"    // two weighted samples
 )
 
@@ -116,6 +114,7 @@ type Criterion struct {
 	A       number.Number       `json:"a" doc:"of the pairs, weighted; unpaired: of the side"`
 	B       number.Number       `json:"b"`
 	Drop    number.Difference   `json:"drop"`
+	Pairs   int64               `json:"pairs" doc:"answered on both sides"`
 	Table   *Table              `json:"table,omitempty" doc:"of pairs with yes or no on both sides"`
 	Strata  []DropPart          `json:"by_stratum,omitempty"`
 	Arms    []DropPart          `json:"by_arm,omitempty"`
@@ -138,6 +137,8 @@ type DropPart struct {
 	Pairs int64             `json:"pairs"`
 	Drop  number.Difference `json:"drop"`
 	Table *Table            `json:"table,omitempty"`
+
+	again func(confidence float64) number.Difference // for another confidence
 }
 
 // Expected is how many flips the judge's own noise makes where nothing changed. It explains a list and never
@@ -178,16 +179,3 @@ type FlipSide struct {
 	Reason  string      `json:"reason"`
 	URL     string      `json:"url" doc:"of the item in the API"`
 }
-
-// Build compares two runs of one project.
-func Build(ctx context.Context, s store.Store, a, b assay.Run, o Options) (Comparison, error) {
-	return Comparison{}, errUnbuilt
-}
-
-// Flips pages through the pairs of a criterion ("" is pass) that changed: of kind, or with "" of both, regressed
-// first, then in A's dispatch order.
-func Flips(ctx context.Context, s store.Store, a, b assay.Run, o Options, criterion string, kind FlipKind, p store.Page) (flips []Flip, next string, err error) {
-	return nil, "", errUnbuilt
-}
-
-var errUnbuilt = assay.Errorf(assay.CodeInternal, "comparisons are not built yet")

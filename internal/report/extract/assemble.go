@@ -59,7 +59,7 @@ func newAssembly(e *Extract) *assembly {
 
 func (a *assembly) item(i *store.ExtractItem) error {
 	a.items = append(a.items, item{
-		Row:   Row{Content: i.Content, Run: i.Run, Seq: i.Seq, Stratum: int32(i.Stratum), State: i.State, Class: i.Class, Reused: i.Reused, Cut: i.Cut},
+		Row:   Row{Content: i.Content, Session: i.Session, Run: i.Run, Seq: i.Seq, Stratum: int32(i.Stratum), State: i.State, Class: i.Class, Reused: i.Reused, Cut: i.Cut},
 		order: i.RootSeq, user: i.User, name: i.Case, agent: i.AgentVersion, sources: i.Source, pass: i.Pass,
 	})
 	return nil

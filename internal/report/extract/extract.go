@@ -57,6 +57,7 @@ type Extract struct {
 // Row is one sampled session.
 type Row struct {
 	Content assay.ContentKey
+	Session assay.SessionKey
 	Run     assay.RunID // of the chain, that has the item
 	Seq     int64
 	Stratum int32 // index into Chain.Strata, by PlannedStratum.Index

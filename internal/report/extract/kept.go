@@ -138,11 +138,10 @@ func (w *writer) rows(rows []Row) {
 			w.number(of(&rows[i]))
 		}
 	}
-	var content, seq int64
+	var content, session, seq int64
 	for i := range rows {
-		w.number(int64(rows[i].Content) - content)
-		w.number(rows[i].Seq - seq)
-		content, seq = int64(rows[i].Content), rows[i].Seq
+		w.numbers(int64(rows[i].Content)-content, int64(rows[i].Session)-session, rows[i].Seq-seq)
+		content, session, seq = int64(rows[i].Content), int64(rows[i].Session), rows[i].Seq
 	}
 	w.dictionary(words)
 }
@@ -247,10 +246,10 @@ func (r *reader) rows() []Row {
 			set(&rows[i], r.number())
 		}
 	}
-	var content, seq int64
+	var content, session, seq int64
 	for i := range rows {
-		content, seq = content+r.number(), seq+r.number()
-		rows[i].Content, rows[i].Seq = assay.ContentKey(content), seq
+		content, session, seq = content+r.number(), session+r.number(), seq+r.number()
+		rows[i].Content, rows[i].Session, rows[i].Seq = assay.ContentKey(content), assay.SessionKey(session), seq
 	}
 	r.states(rows, words)
 	return rows

@@ -4,9 +4,11 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+	"strings"
 
 	"assay/internal/report"
 	"assay/internal/report/number"
+	"assay/internal/report/page"
 )
 
 // sheet writes rows of CSV whose texts no spreadsheet takes for a formula.
@@ -25,13 +27,12 @@ func (s sheet) end() error {
 	return s.w.Error()
 }
 
-// plainText is a text of others: what a spreadsheet would run gets an apostrophe before it.
+// plainText is a text of others: what a spreadsheet would run gets an apostrophe before it, and nothing in it moves
+// a terminal's cursor.
 func plainText(text string) string {
-	if text != "" {
-		switch text[0] {
-		case '=', '+', '-', '@', '\t', '\r':
-			return "'" + text
-		}
+	text = page.Clean(text)
+	if first := strings.TrimLeft(text, " "); first != "" && strings.ContainsRune("=+-@", rune(first[0])) {
+		return "'" + text
 	}
 	return text
 }

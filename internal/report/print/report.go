@@ -84,6 +84,9 @@ func reportWarnings(r report.Report) (out []string) {
 	if r.Run.Partial {
 		out = append(out, "Partial: this run was ended early, the rest of its items were abandoned.")
 	}
+	if a := r.Assignment; a != nil && a.Mismatch {
+		out = append(out, fmt.Sprintf("Sample-ratio mismatch: sessions did not go to the arms as meant (P %s). Lifts are withheld.", pOf(a.P)))
+	}
 	if r.Covers.Complete {
 		for _, j := range r.Judges {
 			if j.Coverage != nil && *j.Coverage < 0.95 {
@@ -198,7 +201,7 @@ func assignmentBlocks(r report.Report) []page.Block {
 	case a.P == nil:
 		text = "Sample-ratio test: absent, " + number.Why(a.Absent) + "."
 	case a.Mismatch:
-		text = fmt.Sprintf("Sample-ratio mismatch: P %s. Lifts are withheld.", pOf(a.P))
+		text = fmt.Sprintf("Sample-ratio test: P %s, not as meant.", pOf(a.P))
 	default:
 		text = fmt.Sprintf("Sample-ratio test: P %s, as meant as far as this can tell.", pOf(a.P))
 	}
@@ -208,11 +211,7 @@ func assignmentBlocks(r report.Report) []page.Block {
 	if !a.Any && a.Effect > 1.05 {
 		text += fmt.Sprintf(" %.1f sessions count as one, since users stay in their arm.", a.Effect)
 	}
-	tone := page.Note
-	if a.Mismatch {
-		tone = page.Warning
-	}
-	return []page.Block{t, page.Paragraph{Text: text, Tone: tone}}
+	return []page.Block{t, page.Paragraph{Text: text, Tone: page.Note}}
 }
 
 func itemFacts(r report.Report) page.Facts {

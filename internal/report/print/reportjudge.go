@@ -54,15 +54,15 @@ func coverageText(r report.Report, j report.Judge) string {
 	return text
 }
 
-// criterionBlocks are the tables of one question, with what else is known of its answers. Where the rule of a judge is
-// its only question, the tables stand once.
+// criterionBlocks are the tables of one question, with what else is known of its answers. Where a judge's rule is
+// this question, the tables stand once.
 func criterionBlocks(r report.Report, j report.Judge, k report.Criterion) []page.Block {
 	out := []page.Block{page.Heading{Level: 3, Text: criterionTitle(k)}}
 	if k.Question != "" {
 		out = append(out, page.Paragraph{Text: k.Question, Tone: page.Note})
 	}
-	if k.Name != assay.CriterionPass && len(j.Criteria) == 2 && reflect.DeepEqual(k.Measures, j.Criteria[0].Measures) {
-		out = append(out, page.Paragraph{Text: "The numbers are those of pass, which is this question."})
+	if k.Name != assay.CriterionPass && reflect.DeepEqual(k.Measures, j.Criteria[0].Measures) {
+		out = append(out, page.Paragraph{Text: "The numbers are those of pass."})
 		if text := answerText(k); text != "" {
 			out = append(out, page.Paragraph{Text: text, Tone: page.Note})
 		}
@@ -108,6 +108,7 @@ func levelTable(j report.Judge, k report.Criterion) page.Table {
 		t.Columns = append(t.Columns, page.Column{Name: "cut", Right: true, Weight: 2})
 	}
 	t.Low, t.High = scaleOf(k)
+	t.Say = scaleSay(k.Type == assay.Number)
 	for _, m := range k.Measures {
 		name := "all"
 		if m.Kind == report.KindShare {
@@ -220,6 +221,9 @@ func liftBlock(r report.Report, k report.Criterion) page.Block {
 		}
 	}
 	t.Low, t.High = -widest, widest
+	if widest > 0 {
+		t.Say = number.Points
+	}
 	return t
 }
 

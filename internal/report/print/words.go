@@ -5,6 +5,7 @@ package print
 
 import (
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,14 @@ func say(mean bool) func(float64) string {
 		return number.Plain
 	}
 	return number.Percent
+}
+
+// scaleSay is how the ends of a scale are written: whole percents, so that they are short.
+func scaleSay(mean bool) func(float64) string {
+	if mean {
+		return func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
+	}
+	return func(x float64) string { return strconv.FormatFloat(100*x, 'f', 0, 64) + " %" }
 }
 
 // bare is say without the unit, for the ends of a range.
@@ -118,8 +127,10 @@ func pOf(p *float64) string {
 		return "-"
 	case *p < 0.001:
 		return "<0.001"
+	case *p > 0.9995:
+		return ">0.999"
 	}
-	return number.Plain(float64(int(*p*1000+0.5)) / 1000)
+	return strconv.FormatFloat(*p, 'f', 3, 64)
 }
 
 func shortHash(h assay.Hash) string {

@@ -98,6 +98,25 @@ func (e extracts) Keep(ctx context.Context, run assay.RunID, judge, format int, 
 	})
 }
 
+func (e extracts) Said(ctx context.Context, items []assay.Origin) (map[assay.Origin][]store.ExtractFinding, error) {
+	said := make(map[assay.Origin][]store.ExtractFinding, len(items))
+	err := e.read(ctx, func(ctx context.Context, c conn) error {
+		clear(said)
+		for _, it := range items {
+			var v store.ExtractFinding
+			if err := c.each(ctx, func() error { said[it] = append(said[it], v); return nil },
+				`SELECT i.content_id, v.criterion, v.applies, v.abstained, coalesce(v.value, ''), v.reason
+				FROM items i JOIN verdicts v ON v.run_id = i.origin_run AND v.seq = i.origin_seq AND v.unit = ''
+				WHERE i.run_id = $1 AND i.seq = $2 AND i.state = 'graded' AND v.criterion <> '' ORDER BY v.no`,
+				[]any{it.Run, it.Seq}, intTo(&v.Content), &v.Criterion, &v.Applies, &v.Abstained, &v.Value, &v.Reason); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return said, err
+}
+
 func (e extracts) Names(ctx context.Context, contents []assay.ContentKey) (map[assay.ContentKey]store.ExtractName, error) {
 	names := make(map[assay.ContentKey]store.ExtractName, len(contents))
 	if len(contents) == 0 {

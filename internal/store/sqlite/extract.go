@@ -126,6 +126,26 @@ func (e extracts) Keep(ctx context.Context, run assay.RunID, judge, format int, 
 	})
 }
 
+func (e extracts) Said(ctx context.Context, items []assay.Origin) (map[assay.Origin][]store.ExtractFinding, error) {
+	said := make(map[assay.Origin][]store.ExtractFinding, len(items))
+	err := e.s.read.do(ctx, func(c *conn) error {
+		for _, it := range items {
+			if err := c.query(ctx, func(r row) error {
+				said[it] = append(said[it], store.ExtractFinding{
+					Content: assay.ContentKey(r.int(0)), Criterion: r.text(1), Applies: r.bool(2), Abstained: r.bool(3), Value: r.text(4), Reason: r.text(5),
+				})
+				return nil
+			}, `SELECT i.content_id, v.criterion, v.applies, v.abstained, v.value, v.reason
+				FROM items i CROSS JOIN verdicts v ON v.run_id = i.origin_run AND v.seq = i.origin_seq AND v.unit = ''
+				WHERE i.run_id = ? AND i.seq = ? AND i.state = 'graded' AND v.criterion <> '' ORDER BY v.no`, it.Run, it.Seq); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return said, err
+}
+
 func (e extracts) Names(ctx context.Context, contents []assay.ContentKey) (map[assay.ContentKey]store.ExtractName, error) {
 	names := make(map[assay.ContentKey]store.ExtractName, len(contents))
 	if len(contents) == 0 {
