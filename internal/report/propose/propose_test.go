@@ -125,6 +125,7 @@ func TestTheMarginIsMetWhenSampled(t *testing.T) {
 	}{
 		{"window", stats.Window, 0.02, 0, nil},
 		{"window, few failures", stats.Window, 0.01, 0, ptr(0.99)},
+		{"window, small", stats.Window, 0.05, 0, ptr(0.99)},
 		{"process", stats.Process, 0.03, 0, nil},
 		{"process, users alike", stats.Process, 0.04, 0.2, nil},
 	} {
