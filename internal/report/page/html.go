@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 )
 
 //go:embed page.css
@@ -20,6 +21,17 @@ var document = template.Must(template.New("page").Funcs(template.FuncMap{
 	"depth": func(r Row) template.CSS {
 		return template.CSS(fmt.Sprintf("padding-left:%.1fem", 0.6+1.2*float64(r.Indent)))
 	},
+	"class": func(c Column, r Row, i int) string {
+		var names []string
+		if c.Right {
+			names = append(names, "n")
+		}
+		if i < len(r.Cells) && absent(r.Cells[i]) {
+			names = append(names, "absent")
+		}
+		return strings.Join(names, " ")
+	},
+	"ends":    ends,
 	"mark":    mark,
 	"hasMark": hasMark,
 	"plot":    plot,

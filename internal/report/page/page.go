@@ -43,14 +43,16 @@ type Facts struct{ Facts [][2]string }
 type List struct{ Items []string }
 
 // Table has a head and rows. On a narrow terminal columns of the highest Weight go first. Marks lie on one scale
-// from Low to High, 0 to 1 where both are 0; Zero draws a line at 0.
+// from Low to High, 0 to 1 where both are 0; Zero draws a line at 0. A cell that begins with "absent: " says why it
+// has no number; where that is too wide for a terminal it stands below the table.
 type Table struct {
 	Title     string
 	Columns   []Column
 	Rows      []Row
 	Low, High float64
 	Zero      bool
-	Marks     string // what the marks show, for those who cannot see them
+	Say       func(float64) string // how the ends of the scale are written; nil: they are not
+	Marks     string               // what the marks show, for those who cannot see them
 }
 
 // Column of a table.

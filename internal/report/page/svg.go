@@ -19,9 +19,25 @@ func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
 	d.add(`<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, class, x1, y1, x2, y2)
 }
 
+const markWidth = 150.0
+
+// ends is the head over the marks: the ends of their scale, where the table says them.
+func ends(t Table) template.HTML {
+	if t.Say == nil {
+		return ""
+	}
+	low, high := t.scale()
+	var d drawing
+	d.add(`<svg width="%.0f" height="16" viewBox="0 0 %.0f 16" aria-hidden="true">`, markWidth, markWidth)
+	d.text(4, 13, "start", t.Say(low))
+	d.text(markWidth-4, 13, "end", t.Say(high))
+	d.add(`</svg>`)
+	return template.HTML(d.String())
+}
+
 // mark is a row's value and interval as a small drawing.
 func mark(t Table, r Row) template.HTML {
-	const width, height = 150.0, 20.0
+	const width, height = markWidth, 20.0
 	if r.Mark == nil {
 		return ""
 	}
@@ -77,7 +93,7 @@ func (c Chart) described() string {
 // intervalPlot has names along the bottom and values upwards.
 func intervalPlot(c Chart) template.HTML {
 	const left, right, top, bottom, height = 56.0, 12.0, 12.0, 34.0, 240.0
-	step := min(max(900/float64(max(len(c.Points), 1)), 18), 64)
+	step := min(max(900/float64(max(len(c.Points), 1)), 18), 90)
 	width := left + right + step*float64(max(len(c.Points), 1))
 	low, high := c.scale()
 	y := func(x float64) float64 {

@@ -102,8 +102,11 @@ func (t *terminal) table(b Table) {
 	for i := range b.Rows {
 		t.line(l.row(l.cells[i], &b.Rows[i]))
 	}
+	for _, why := range l.reasons {
+		t.wrapped("  ", "    ", why.text(len(b.Rows)))
+	}
 	if left := l.left(); left != "" {
-		t.wrapped("  ", "  ", "not shown in so few columns: "+left)
+		t.wrapped("  ", "    ", "not shown in so few columns: "+left)
 	}
 }
 
@@ -115,6 +118,9 @@ type layout struct {
 	sizes []int
 	shown []bool
 	marks bool
+
+	reasons []reason // that stand below the table and not in its cells
+	short   bool
 }
 
 func newLayout(b Table) *layout {
@@ -154,11 +160,18 @@ func (l *layout) total() int {
 }
 
 // widest is how much of a first cell is shown where other columns would have to go.
-const widest = 28
+const widest = 24
+
+// shortest is what a first cell needs at least: a day and its indent.
+const shortest = 16
 
 // drop leaves out one more thing: the end of long names, then columns by their weight, with the marks before the
-// last of them; false where only what must be shown is left.
+// last of them; false where only what must be shown is left. Before all that, why numbers are absent goes below.
 func (l *layout) drop() bool {
+	if !l.short {
+		l.shorten()
+		return true
+	}
 	if l.sizes[0] > widest {
 		l.sizes[0]--
 		return true
@@ -174,7 +187,7 @@ func (l *layout) drop() bool {
 		l.shown[heaviest] = false
 	case l.marks:
 		l.marks = false
-	case l.sizes[0] > 12:
+	case l.sizes[0] > shortest:
 		l.sizes[0]--
 	default:
 		return false
@@ -196,7 +209,10 @@ func (l *layout) row(cells []string, r *Row) string {
 		}
 		if c == 0 && l.marks {
 			mark := strings.Repeat(" ", barWidth)
-			if r != nil && r.Mark != nil {
+			switch {
+			case r == nil:
+				mark = l.table.ends()
+			case r.Mark != nil:
 				mark = l.table.whisker(*r.Mark)
 			}
 			out.WriteString("  " + mark)
@@ -221,6 +237,18 @@ func (b Table) scale() (low, high float64) {
 		return 0, 1
 	}
 	return b.Low, b.High
+}
+
+// ends are the ends of the scale, as wide as a mark, where the table says them.
+func (b Table) ends() string {
+	if b.Say != nil {
+		low, high := b.scale()
+		from, to := Clean(b.Say(low)), Clean(b.Say(high))
+		if gap := barWidth - columnsOf(from) - columnsOf(to); gap > 0 {
+			return from + strings.Repeat(" ", gap) + to
+		}
+	}
+	return strings.Repeat(" ", barWidth)
 }
 
 // whisker draws a value and its interval: ·├──●──┤·
