@@ -7,18 +7,17 @@ import (
 	"assay/internal/assay"
 	"assay/internal/engine"
 	"assay/internal/report/propose"
-	"assay/internal/stats"
 )
 
 // PlanRequest is what a grade run would be asked for, or what it should reach: a margin or a budget, for which sizes
 // are proposed. The sizes of a proposal are what a request to start a run takes as its own.
 type PlanRequest struct {
 	engine.GradeRequest
-	Margin    float64       `json:"margin,omitempty" doc:"half the width of the interval of the pass rate that a report should have, above 0 and below 0.5; in place of per_stratum and sizes"`
-	ForBudget *assay.USD    `json:"for_budget_usd,omitempty" doc:"or: as many sessions as are expected to cost this much in US dollars. It bounds the sample; budget_usd bounds the run"`
-	Split     propose.Split `json:"split,omitempty" enum:"equal,proportional,neyman" doc:"the proposal whose sizes the plan shows; absent: the best"`
-	Target    stats.Target  `json:"target,omitempty" enum:"window,process" doc:"what the margin is of; absent: window"`
-	Expect    *float64      `json:"expect,omitempty" minimum:"0" maximum:"1" doc:"the pass rate that is expected; absent: what these judges said before of these days and arms, else 0.5"`
+	Margin    float64        `json:"margin,omitempty" doc:"half the width of the interval of the pass rate that a report should have, above 0 and below 0.5; in place of per_stratum and sizes"`
+	ForBudget *assay.USD     `json:"for_budget_usd,omitempty" doc:"or: as many sessions as are expected to cost this much in US dollars. It bounds the sample; budget_usd bounds the run"`
+	Split     propose.Split  `json:"split,omitempty" enum:"equal,proportional,neyman" doc:"the proposal whose sizes the plan shows; absent: the best"`
+	Target    propose.Target `json:"target,omitempty" enum:"window,process" doc:"what the margin is of; absent: window"`
+	Expect    *float64       `json:"expect,omitempty" minimum:"0" maximum:"1" doc:"the pass rate that is expected; absent: what these judges said before of these days and arms, else 0.5"`
 }
 
 // proposes says whether sizes are asked for.
@@ -46,7 +45,7 @@ func (q PlanRequest) check() error {
 // proposed is a plan by the sizes of the proposal that was asked for, or the best; without one by those of the project.
 func (s *server) proposed(ctx context.Context, p assay.Project, q PlanRequest) (out Plan, err error) {
 	probe := q.GradeRequest
-	probe.Force, probe.CountUsers = true, q.Target == stats.Process // what was graded already tells no price
+	probe.Force, probe.CountUsers = true, q.Target == propose.Process // what was graded already tells no price
 	base, err := s.Engine.Preview(ctx, p, probe)
 	if err != nil {
 		return out, err

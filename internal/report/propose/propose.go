@@ -14,6 +14,14 @@ import (
 	"assay/internal/stats"
 )
 
+// Target is what a margin is of.
+type Target = stats.Target
+
+const (
+	Window  = stats.Window
+	Process = stats.Process
+)
+
 // Split is how a sample is spread over strata.
 type Split string
 
