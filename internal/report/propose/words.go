@@ -116,6 +116,8 @@ func (p Proposal) CostWords() string {
 		return "USD " + p.Least.Short() + " to " + p.Most.Short()
 	case p.Least != nil:
 		return "at least USD " + p.Least.Short()
+	case p.Most != nil:
+		return "at most USD " + p.Most.Short()
 	}
 	return "cost unknown"
 }
