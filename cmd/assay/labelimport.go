@@ -218,6 +218,9 @@ func (s *labelSender) sayDraws() error {
 		return err
 	}
 	for _, d := range draws.Items {
+		if d.Method == assay.DrawQueue {
+			continue // it knows no chance
+		}
 		n := 0
 		if err := a.eachMember(s.door, d.ID, false, "", 0, func(m assay.DrawMember) error {
 			if s.undrawn[assay.SessionName(m.UserID, m.SessionID)] {
