@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"strings"
 )
 
@@ -17,6 +18,14 @@ func (d *drawing) text(x, y float64, anchor, s string) {
 
 func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
 	d.add(`<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, class, x1, y1, x2, y2)
+}
+
+// share is where x lies from low to high, from 0 to 1.
+func share(x, low, high float64) float64 {
+	if s := (x - low) / (high - low); s > 0 { // not of what is no number
+		return min(s, 1)
+	}
+	return 0
 }
 
 const markWidth = 150.0
@@ -42,7 +51,7 @@ func mark(t Table, r Row) template.HTML {
 		return ""
 	}
 	low, high := t.scale()
-	at := func(x float64) float64 { return 4 + min(max((x-low)/(high-low), 0), 1)*(width-8) }
+	at := func(x float64) float64 { return 4 + share(x, low, high)*(width-8) }
 	var d drawing
 	d.add(`<svg width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-hidden="true">`, width, height, width, height)
 	d.line("axis", 4, height/2, width-4, height/2)
@@ -97,12 +106,11 @@ func intervalPlot(c Chart) template.HTML {
 	width := left + right + step*float64(max(len(c.Points), 1))
 	low, high := c.scale()
 	y := func(x float64) float64 {
-		return height - bottom - min(max((x-low)/(high-low), 0), 1)*(height-top-bottom)
+		return height - bottom - share(x, low, high)*(height-top-bottom)
 	}
 	var d drawing
 	d.add(`<svg role="img" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f"><title>%s</title>`, width, height, width, height, c.described())
-	for i := range 5 {
-		x := low + (high-low)*float64(i)/4
+	for _, x := range ticks(low, high) {
 		d.line("axis", left, y(x), width-right, y(x))
 		d.text(left-8, y(x)+4, "end", c.say(x))
 	}
@@ -125,6 +133,27 @@ func intervalPlot(c Chart) template.HTML {
 	}
 	d.add(`</svg>`)
 	return template.HTML(d.String())
+}
+
+// ticks are round values from low to high, about five.
+func ticks(low, high float64) (out []float64) {
+	if !(high > low) || math.IsInf(high-low, 0) {
+		return nil
+	}
+	unit := math.Pow(10, math.Floor(math.Log10((high-low)/4)))
+	step := unit
+	for _, times := range [...]float64{2, 2.5, 5, 10} {
+		if (high-low)/step > 5 {
+			step = unit * times
+		}
+	}
+	first := math.Ceil(low/step - 1e-9)
+	for i := 0.0; i < 8; i++ {
+		if x := (first + i) * step; x <= high+1e-9*step {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // short is the end of a long name: of dates, month and day.
@@ -156,7 +185,7 @@ func barPlot(c Chart) template.HTML {
 			d.text(left+8, y+14, "start", p.Why)
 			continue
 		}
-		size := min(max((*p.Value-low)/(high-low), 0), 1) * length
+		size := share(*p.Value, low, high) * length
 		d.add(`<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="2"/>`, left, y+2, size, row-8)
 		d.text(left+size+8, y+14, "start", c.say(*p.Value))
 	}

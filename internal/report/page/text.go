@@ -255,7 +255,7 @@ func (b Table) ends() string {
 func (b Table) whisker(m Mark) string {
 	low, high := b.scale()
 	at := func(x float64) int {
-		return min(max(int((x-low)/(high-low)*float64(barWidth)), 0), barWidth-1)
+		return min(int(share(x, low, high)*float64(barWidth)), barWidth-1)
 	}
 	line := []rune(strings.Repeat("·", barWidth))
 	if b.Zero && low <= 0 && high >= 0 {
@@ -287,11 +287,8 @@ func (t *terminal) bars(c Chart) {
 			t.line("  " + name + "  " + Clean(p.Why))
 			continue
 		}
-		x := 0.0
-		if c.High > c.Low {
-			x = min(max((*p.Value-c.Low)/(c.High-c.Low), 0), 1)
-		}
-		full := int(x*float64(barWidth) + 0.5)
+		low, high := c.scale()
+		full := int(share(*p.Value, low, high)*float64(barWidth) + 0.5)
 		t.line(fmt.Sprintf("  %s  %s%s  %s", name, strings.Repeat("█", full), strings.Repeat("·", barWidth-full), c.say(*p.Value)))
 	}
 }
