@@ -37,7 +37,11 @@ func reportPage(r report.Report) page.Page {
 	p := page.Page{Title: fmt.Sprintf("Report of %s, project %s", r.Run.ID, r.Run.Project)}
 	add := func(blocks ...page.Block) { p.Blocks = append(p.Blocks, blocks...) }
 	if r.Headline != "" {
-		add(page.Paragraph{Text: r.Headline, Tone: page.Lead})
+		tone := page.Lead
+		if r.Assignment != nil && r.Assignment.Mismatch { // it is what the headline says then
+			tone = page.Warning
+		}
+		add(page.Paragraph{Text: r.Headline, Tone: tone})
 	}
 	for _, warning := range reportWarnings(r) {
 		add(page.Paragraph{Text: warning, Tone: page.Warning})
@@ -83,9 +87,6 @@ func reportWarnings(r report.Report) (out []string) {
 	}
 	if r.Run.Partial {
 		out = append(out, "Partial: this run was ended early, the rest of its items were abandoned.")
-	}
-	if a := r.Assignment; a != nil && a.Mismatch {
-		out = append(out, fmt.Sprintf("Sample-ratio mismatch: sessions did not go to the arms as meant (P %s). Lifts are withheld.", pOf(a.P)))
 	}
 	if r.Covers.Complete {
 		for _, j := range r.Judges {

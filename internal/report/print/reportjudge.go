@@ -13,6 +13,7 @@ import (
 	"assay/internal/report/gate"
 	"assay/internal/report/number"
 	"assay/internal/report/page"
+	"assay/internal/stats"
 )
 
 func judgeBlocks(r report.Report, j report.Judge) []page.Block {
@@ -68,7 +69,7 @@ func criterionBlocks(r report.Report, j report.Judge, k report.Criterion) []page
 		}
 		return out
 	}
-	out = append(out, levelTable(j, k))
+	out = append(out, levelTable(r, j, k))
 	if chart, ok := dayChart(k); ok {
 		out = append(out, chart)
 	}
@@ -98,11 +99,14 @@ func criterionTitle(k report.Criterion) string {
 
 // levelTable has the overall level of each measure and its parts. Days are shown of pass and in a table of their own
 // nowhere else: they are many. Agent versions and sources are shown where there are several.
-func levelTable(j report.Judge, k report.Criterion) page.Table {
-	cut := j.Cut > 0
+func levelTable(r report.Report, j report.Judge, k report.Criterion) page.Table {
+	cut, users := j.Cut > 0, 6
+	if r.Target == stats.Process { // whose chance is in its users
+		users = 1
+	}
 	t := page.Table{Columns: []page.Column{
 		{Name: ""}, {Name: "value", Right: true}, {Name: "interval", Right: true}, {Name: "n", Right: true}, {Name: "N", Right: true, Weight: 4},
-		{Name: "answered", Right: true, Weight: 5}, {Name: "coverage", Right: true}, {Name: "bounds", Right: true, Weight: 1}, {Name: "users", Right: true, Weight: 6},
+		{Name: "answered", Right: true, Weight: 5}, {Name: "coverage", Right: true}, {Name: "bounds", Right: true, Weight: 1}, {Name: "users", Right: true, Weight: users},
 	}}
 	if cut {
 		t.Columns = append(t.Columns, page.Column{Name: "cut", Right: true, Weight: 2})
