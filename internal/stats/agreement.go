@@ -64,7 +64,47 @@ func Kappa(table [][]int64, weights Weights, confidence float64) Agreement {
 	if why = first(why, unsure(confidence)); why != Defined {
 		return a.absent(why, confidence)
 	}
-	k := len(table)
+	return a.kappa(p, float64(a.N), weights, confidence)
+}
+
+// WeighKappa is Kappa of units that stand for unequal numbers: table[i][j] is the sum of their weights, n the
+// effective number of units, by which errors go: Kish's (sum w)^2 / sum w^2. N of the answer is n rounded. Absent as
+// Kappa, and out_of_range where n is not above 0.
+func WeighKappa(table [][]float64, n float64, weights Weights, confidence float64) Agreement {
+	var a Agreement
+	sum := 0.0
+	for _, row := range table {
+		for _, x := range row {
+			if len(row) != len(table) || !finite(x) || x < 0 {
+				return a.absent(OutOfRange, confidence)
+			}
+			sum += x
+		}
+	}
+	switch why := unsure(confidence); {
+	case why != Defined:
+		return a.absent(why, confidence)
+	case sum == 0:
+		return a.absent(NothingPaired, confidence)
+	case !finite(n) || n <= 0:
+		return a.absent(OutOfRange, confidence)
+	}
+	same := 0.0
+	p := make([][]float64, len(table))
+	for i, row := range table {
+		p[i] = make([]float64, len(row))
+		for j, x := range row {
+			p[i][j] = x / sum
+		}
+		same += p[i][i]
+	}
+	a.N, a.Raw = int64(math.Round(n)), Wilson(same*n, n, confidence)
+	return a.kappa(p, n, weights, confidence)
+}
+
+// kappa is that of a table of shares, of n units.
+func (a Agreement) kappa(p [][]float64, n float64, weights Weights, confidence float64) Agreement {
+	k := len(p)
 	rows, columns := make([]float64, k), make([]float64, k)
 	for i := range p {
 		for j, x := range p[i] {
@@ -98,7 +138,7 @@ func Kappa(table [][]int64, weights Weights, confidence float64) Agreement {
 			v0 += rows[i] * columns[j] * sq(w-m)
 		}
 	}
-	below := float64(a.N) * sq(1-pe)
+	below := n * sq(1-pe)
 	a.Kappa = Known(kappa)
 	a.decide(max(v-sq(kappa-pe*(1-kappa)), 0)/below, max(v0-pe*pe, 0)/below, confidence)
 	return a

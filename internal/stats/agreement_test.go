@@ -238,3 +238,28 @@ func TestKappaUndefined(t *testing.T) {
 		t.Errorf("raw agreement is known: %+v", got)
 	}
 }
+
+// With equal weights it is Kappa.
+func TestWeighKappa(t *testing.T) {
+	table := [][]int64{{20, 5, 1}, {10, 15, 4}, {0, 3, 9}}
+	var n float64
+	weighed := make([][]float64, 3)
+	for i, row := range table {
+		for _, x := range row {
+			weighed[i] = append(weighed[i], 2.5*float64(x))
+			n += float64(x)
+		}
+	}
+	for name, w := range map[string]Weights{"unweighted": Unweighted, "quadratic": Quadratic} {
+		want, got := Kappa(table, w, 0.95), WeighKappa(weighed, n, w, 0.95)
+		if math.Abs(want.Kappa.X-got.Kappa.X) > 1e-12 || math.Abs(want.Interval.Low-got.Interval.Low) > 1e-12 || want.N != got.N || math.Abs(want.Raw.Low-got.Raw.Low) > 1e-12 {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	if a := WeighKappa(weighed, 10, Unweighted, 0.95); a.Interval.Width() <= Kappa(table, Unweighted, 0.95).Interval.Width() {
+		t.Error("fewer units are surer")
+	}
+	if a := WeighKappa([][]float64{{0, 0}, {0, 0}}, 1, Unweighted, 0.95); a.Kappa.Absent != NothingPaired {
+		t.Errorf("nothing: %s", a.Kappa.Absent)
+	}
+}

@@ -7,13 +7,11 @@
 package check
 
 import (
-	"context"
 	"time"
 
 	"assay/internal/assay"
 	"assay/internal/report/number"
 	"assay/internal/stats"
-	"assay/internal/store"
 )
 
 // Options say what is asked.
@@ -41,7 +39,7 @@ type Check struct {
 	Raters    Raters              `json:"raters"`
 	Confusion *Confusion          `json:"confusion,omitempty"` // of booleans
 	Scale     *Scale              `json:"scale,omitempty"`     // of ordinals, categories and numbers
-	Rates     Rates               `json:"rates"`
+	Rates     *Rates              `json:"rates,omitempty"`     // of booleans and numbers
 	Slices    []Slice             `json:"slices"`
 	Disagree  []Disagreement      `json:"disagreements" doc:"at most 20; all of them are in their own list"`
 	Disputed  int64               `json:"disagreements_total"`
@@ -57,11 +55,12 @@ type Labels struct {
 	Prompt    int64   `json:"prompt" doc:"labels that the judge was written with: in no estimate"`
 	Unknown   int64   `json:"unknown_probability"`
 	Other     int64   `json:"other_question" doc:"they answer another wording"`
+	Apart     int64   `json:"other_design" doc:"contents whose labels were chosen in another way than those that enter estimates"`
 	Tied      int64   `json:"tied" doc:"contents whose raters disagree, without a majority or a decision"`
 	Elsewhere int64   `json:"elsewhere" doc:"labels on contents that the run did not grade"`
 	Blind     int64   `json:"blind" doc:"of the labels that enter estimates"`
 	Design    string  `json:"design" doc:"in words: how the labelled sessions were chosen"`
-	Draws     []int64 `json:"draws,omitempty"`
+	Draws     []int64 `json:"draws,omitempty" doc:"whose labels enter estimates"`
 }
 
 // Raters is how far people agree with each other.
@@ -139,15 +138,3 @@ type Disagreement struct {
 	Seq     int64       `json:"seq"`
 	URL     string      `json:"url"`
 }
-
-// Build checks a judge of a project.
-func Build(ctx context.Context, s store.Store, p assay.Project, judge string, o Options) (Check, error) {
-	return Check{}, errUnbuilt
-}
-
-// Disagreements pages through all of them, in dispatch order.
-func Disagreements(ctx context.Context, s store.Store, p assay.Project, judge string, o Options, page store.Page) (list []Disagreement, next string, err error) {
-	return nil, "", errUnbuilt
-}
-
-var errUnbuilt = assay.Errorf(assay.CodeInternal, "checks are not built yet")

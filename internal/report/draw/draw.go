@@ -5,12 +5,7 @@
 // a probability sample has the probability with which it was drawn among the graded sessions of its run.
 package draw
 
-import (
-	"context"
-
-	"assay/internal/assay"
-	"assay/internal/store"
-)
+import "assay/internal/assay"
 
 // Request says what to draw.
 type Request struct {
@@ -22,9 +17,4 @@ type Request struct {
 	Seed      string // "" is a fixed one
 	By        string
 	Against   *assay.Run // of disagreements: another run of the same contents; nil: against labels
-}
-
-// Sample chooses the members and says what a draw would be; it writes nothing (store.Labels.CreateDraw does).
-func Sample(ctx context.Context, s store.Store, p assay.Project, q Request) (assay.Draw, []assay.DrawMember, error) {
-	return assay.Draw{}, nil, assay.Errorf(assay.CodeInternal, "draws are not built yet")
 }

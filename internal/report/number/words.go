@@ -50,3 +50,6 @@ func (i Interval) Between(end func(float64) string) string { return end(i.Low) +
 
 // Level is how a confidence is said: "95 %".
 func Level(confidence float64) string { return strconv.FormatFloat(100*confidence, 'g', 4, 64) + " %" }
+
+// Exactly prints a number so that it can be read back to the bit.
+func Exactly(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
