@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
 	"assay/internal/assay"
 	"assay/internal/report"
 	"assay/internal/report/gate"
+	"assay/internal/report/number"
 	"assay/internal/report/print"
 	"assay/internal/report/reporttest"
 )
@@ -142,8 +144,15 @@ func TestReportJSON(t *testing.T) {
 	}
 }
 
+// No text of others is a formula in a spreadsheet or moves a cursor, and every number is one.
 func TestReportCSV(t *testing.T) {
 	r := finished(t, report.Options{})
+	m := &r.Judges[0].Criteria[0].Measures[0]
+	for i, name := range []string{"=1+1", "@sum", "-x", "+x", "\t=x", "  =x", "\x1b[2Jx\u202e"} {
+		m.ByAgent = append(m.ByAgent, number.Part{Name: name, Number: m.Overall})
+		r.Judges[0].Criteria[i%2].Name = name
+	}
+	r.Judges[0].Name, m.Value = "=judge", "=value"
 	var out bytes.Buffer
 	if err := print.Report(&out, print.CSV, r, 0); err != nil {
 		t.Fatal(err)
@@ -152,12 +161,28 @@ func TestReportCSV(t *testing.T) {
 	if err != nil || len(rows) < 30 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
+	negative := false
 	for _, row := range rows[1:] {
 		for _, cell := range row[:8] {
-			if strings.HasPrefix(cell, "=") || strings.HasPrefix(cell, "@") {
-				t.Errorf("a spreadsheet would run %q", cell)
+			if text := strings.TrimLeft(cell, " \t\r"); text != "" && strings.ContainsAny(text[:1], "=+-@") || strings.ContainsAny(cell, "\x1b\u202e") {
+				t.Errorf("%q is not safe", cell)
 			}
 		}
+		for i, cell := range row {
+			switch name := rows[0][i]; name {
+			case "estimate", "low", "high", "coverage", "worst_low", "worst_high", "n", "N", "users":
+				if _, err := strconv.ParseFloat(cell, 64); cell != "" && err != nil {
+					t.Errorf("%s is %q", name, cell)
+				}
+				negative = negative || strings.HasPrefix(cell, "-")
+			}
+		}
+		if row[9] == "" && row[22] == "" || row[10] == "" && row[22] == "" && row[23] == "" {
+			t.Errorf("no number and no reason: %q", row)
+		}
+	}
+	if !negative {
+		t.Error("no negative number was written")
 	}
 }
 

@@ -1,7 +1,8 @@
 package print
 
-// What the parts of this package share: percent, points, whole, between, cellOf, intervalOf, worstOf, coverageOf,
-// shortHash, pages.
+// What the parts of this package share. Of numbers: say, bare, scaleSay, cellOf, intervalOf, worstOf, coverageOf, markOf,
+// differenceCells, differenceMark, pOf. Of texts: shortHash, plural, inZone. Of files: write, writeJSON, unknown, newSheet,
+// plainText, numberHead with numberCells and differenceFigures. Percents, points and counts are number's.
 
 import (
 	"io"
