@@ -53,8 +53,10 @@ func (c *judgeCheckCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	_ = format
-	return a.printJSON(v)
+	if a.JSON {
+		return a.printJSON(v)
+	}
+	return print.Check(a.out, format, v, a.width())
 }
 
 // namedRun is a run's name, or "" for none; last is the newest.
