@@ -131,3 +131,17 @@ func TestParseFormat(t *testing.T) {
 		t.Error("an empty report is an empty page")
 	}
 }
+
+// Of several questions each says why it failed, once.
+func TestReasonsOfEachQuestion(t *testing.T) {
+	r := finished(t, report.Options{})
+	pass := r.Judges[0].Fails[0]
+	same := pass
+	same.Criterion = "solved"
+	r.Judges[0].Fails = []report.Fails{pass, same, {Criterion: "polite", N: 3, Reasons: []report.Reason{{Text: "it was rude\x1b[2J", N: 3}}}}
+	out := text(t, r, 100)
+	holds(t, out, "polite 3", "Reasons of polite:", "3: it was rude\ufffd[2J", fmt.Sprintf("5 of %d fails, drawn at random:", pass.N))
+	if strings.Contains(out, "Reasons of solved") {
+		t.Error("the same reasons are printed twice")
+	}
+}

@@ -297,10 +297,9 @@ func classTable(j report.Judge) page.Table {
 	return t
 }
 
-// failBlocks are what failing answers said: of pass, and of each question where there are several.
+// failBlocks are what failing answers said: of pass with examples, and of each question that says something else.
 func failBlocks(j report.Judge) (out []page.Block) {
-	var types page.Table
-	types = page.Table{Title: "What the fails say", Columns: []page.Column{{Name: ""}, {Name: "sessions", Right: true}}}
+	types := page.Table{Columns: []page.Column{{Name: ""}, {Name: "sessions", Right: true}}}
 	for _, f := range j.Fails {
 		if f.N > 0 {
 			types.Rows = append(types.Rows, page.Row{Cells: []string{f.Criterion, number.Whole(f.N)}})
@@ -311,19 +310,17 @@ func failBlocks(j report.Judge) (out []page.Block) {
 	}
 	out = append(out, page.Heading{Level: 3, Text: "What the fails say"})
 	if len(types.Rows) > 2 {
-		types.Title = ""
 		out = append(out, types)
 	}
 	f := j.Fails[0]
 	if f.N == 0 && len(j.Fails) > 1 {
 		f = j.Fails[1]
 	}
-	var reasons []string
-	for _, r := range f.Reasons {
-		reasons = append(reasons, fmt.Sprintf("%s: %s", number.Whole(r.N), r.Text))
-	}
-	if reasons != nil {
-		out = append(out, page.Paragraph{Text: "Reasons that come again:"}, page.List{Items: reasons})
+	out = append(out, reasonBlocks("Reasons that come again:", f)...)
+	for _, other := range j.Fails {
+		if other.Criterion != f.Criterion && !slices.Equal(other.Reasons, f.Reasons) {
+			out = append(out, reasonBlocks("Reasons of "+other.Criterion+":", other)...)
+		}
 	}
 	var examples []string
 	for _, x := range f.Examples {
@@ -337,6 +334,17 @@ func failBlocks(j report.Judge) (out []page.Block) {
 		out = append(out, page.Paragraph{Text: fmt.Sprintf("%d of %s, drawn at random:", len(examples), plural(f.N, "fail"))}, page.List{Items: examples})
 	}
 	return out
+}
+
+func reasonBlocks(title string, f report.Fails) []page.Block {
+	var l page.List
+	for _, r := range f.Reasons {
+		l.Items = append(l.Items, fmt.Sprintf("%s: %s", number.Whole(r.N), r.Text))
+	}
+	if l.Items == nil {
+		return nil
+	}
+	return []page.Block{page.Paragraph{Text: title}, l}
 }
 
 func callFacts(c extract.Calls) (f page.Facts) {
