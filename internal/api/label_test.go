@@ -209,3 +209,56 @@ func TestDraws(t *testing.T) {
 	_, err = w.tcp.CheckJudge(ctx, "default", "good", api.CheckQuery{From: "3"})
 	holds(t, err, assay.CodeInvalid)
 }
+
+// From a run to a check: what was drawn is labelled, and the judge is held against it.
+func TestCheck(t *testing.T) {
+	w := stocked(t, 24)
+	w.judge.open()
+	ctx := t.Context()
+	g, err := w.tcp.Grade(ctx, "default", good(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended(t, w.tcp, g.ID)
+	d, err := w.tcp.CreateDraw(ctx, "default", api.NewDraw{Run: g.ID, N: 12, By: "me"})
+	if err != nil || d.Members != 12 || d.Frame != 24 || d.Judge != "good" || d.Criterion != assay.CriterionPass || d.Method != assay.DrawRandom {
+		t.Fatalf("draw %+v, %v", d, err)
+	}
+	members, err := w.tcp.DrawMembers(ctx, "default", d.ID, false, "", store.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := api.NewLabels{}
+	for i, m := range members.Items {
+		l := newLabel(assay.SessionName(m.UserID, m.SessionID), []string{"true", "false"}[min(1, i/10)])
+		l.Draw = d.ID
+		n.Labels = append(n.Labels, l)
+		if m.Probability != 0.5 {
+			t.Errorf("member %+v, want the probability 1/2", m)
+		}
+	}
+	w.put(t, n)
+	c, err := w.tcp.CheckJudge(ctx, "default", "good", api.CheckQuery{})
+	if err != nil || c.Run != g.ID || c.Labels.Used != 12 || c.Confusion == nil || c.Confusion.TP != 10 || c.Confusion.FP != 2 || c.Disputed != 2 {
+		t.Fatalf("check %+v, %v", c, err)
+	}
+	if bobs, err := w.tcp.CheckJudge(ctx, "default", "good", api.CheckQuery{Run: g.ID.String(), Rater: "bob"}); err != nil || bobs.Labels.Used != 0 {
+		t.Errorf("check by bob's labels %+v, %v", bobs.Labels, err)
+	}
+	first, err := w.tcp.Disagreements(ctx, "default", "good", api.CheckQuery{Run: g.ID.String()}, store.Page{Limit: 1})
+	if err != nil || len(first.Items) != 1 || first.Next == "" {
+		t.Fatalf("disagreements %+v, %v", first, err)
+	}
+	second, err := w.tcp.Disagreements(ctx, "default", "good", api.CheckQuery{Run: g.ID.String()}, store.Page{Limit: 1, Cursor: first.Next})
+	if err != nil || len(second.Items) != 1 || second.Next != "" || second.Items[0].Session == first.Items[0].Session {
+		t.Errorf("disagreements %+v, %v", second, err)
+	}
+	queue, err := w.tcp.CreateDraw(ctx, "default", api.NewDraw{Run: g.ID, Method: assay.DrawQueue})
+	if err != nil || queue.Members != 2 {
+		t.Errorf("draw of disagreements %+v, %v", queue, err)
+	}
+	_, err = w.tcp.CheckJudge(ctx, "default", "nobody", api.CheckQuery{})
+	holds(t, err, assay.CodeNotFound)
+	_, err = w.tcp.CreateDraw(ctx, "default", api.NewDraw{Run: g.ID, Criterion: "mood"})
+	holds(t, err, assay.CodeInvalid)
+}
