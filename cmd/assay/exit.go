@@ -20,6 +20,12 @@ const (
 	exitRejected     = 6
 )
 
+// The two ways in which gates do not pass.
+var (
+	errGateFailed   = errors.New("gate failed")
+	errInconclusive = errors.New("gate inconclusive")
+)
+
 // exitStatus maps an error to the status of the process.
 func exitStatus(err error) int {
 	if err == nil {
@@ -29,8 +35,13 @@ func exitStatus(err error) int {
 	if errors.As(err, &command) {
 		return int(command)
 	}
-	if errors.Is(err, errUsage) {
+	switch {
+	case errors.Is(err, errUsage):
 		return exitUsage
+	case errors.Is(err, errGateFailed):
+		return exitGateFailed
+	case errors.Is(err, errInconclusive):
+		return exitInconclusive
 	}
 	switch assay.CodeOf(err) {
 	case assay.CodeInvalid:

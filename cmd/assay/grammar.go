@@ -39,7 +39,8 @@ type grammar struct {
 	Retry    retryCmd    `cmd:"" group:"runs" help:"Grade what a run left without a verdict, in a new run."`
 	End      endCmd      `cmd:"" group:"runs" help:"Complete a run early with what it has."`
 	Verdicts verdictsCmd `cmd:"" group:"runs" help:"Print verdicts of a run or of a session."`
-	Report   reportCmd   `cmd:"" group:"runs" help:"Print counts, coverage and weighted rates of a run."`
+	Report   reportCmd   `cmd:"" group:"runs" help:"Say what a run found, with intervals."`
+	Compare  compareCmd  `cmd:"" group:"runs" help:"Say what changed between two runs."`
 	Spend    spendCmd    `cmd:"" group:"runs" help:"Sum what calls used and cost, by run, judge, model or day."`
 
 	Serve   serveCmd   `cmd:"" group:"house" help:"Serve the API and the page, and drive runs."`

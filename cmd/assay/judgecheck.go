@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"strings"
 
 	"assay/internal/api"
@@ -17,7 +18,7 @@ type judgeCheckCmd struct {
 	Rater         string `placeholder:"NAME" help:"Only this rater's labels. Default: all; where raters disagree the majority, or who decided."`
 	From          string `placeholder:"RUN" help:"Correct the run's rate by labels on this other run's verdicts. It assumes that the judge errs here as there."`
 	Disagreements bool   `help:"List every session on which judge and labels differ."`
-	Format        string `enum:"text,markdown,html,csv,json" default:"text" help:"text, markdown, html, csv or json."`
+	outputFlags
 	Limit         int    `default:"50" help:"With --disagreements: rows at most; 0 is all."`
 }
 
@@ -31,7 +32,7 @@ Example:
 }
 
 func (c *judgeCheckCmd) Run(a *app) error {
-	format, err := print.ParseFormat(c.Format)
+	format, err := c.format(a)
 	if err != nil {
 		return err
 	}
@@ -53,10 +54,7 @@ func (c *judgeCheckCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.printJSON(v)
-	}
-	return print.Check(a.out, format, v, a.width())
+	return c.write(a, func(w io.Writer, columns int) error { return print.Check(w, format, v, columns) })
 }
 
 // namedRun is a run's name, or "" for none; last is the newest.

@@ -14,7 +14,6 @@ import (
 
 	"assay/internal/assay"
 	"assay/internal/engine"
-	report "assay/internal/report/old"
 	"assay/internal/store"
 )
 
@@ -26,7 +25,6 @@ type Services struct {
 	Import func(ctx context.Context, p assay.Project, file io.Reader, o assay.ImportOptions) (store.Import, error)
 	// CompileJudge reads a definition. One that runs a command is CodeForbidden unless allowCommand.
 	CompileJudge func(j JudgeSource, allowCommand bool) (assay.Judge, assay.JudgeVersion, error)
-	Report       func(ctx context.Context, st store.Store, run assay.Run) (report.Report, error)
 	Models       Models
 	Judging      Judging
 	Harnesses    Harnesses
@@ -73,7 +71,7 @@ func build(services Services) (http.Handler, huma.API) {
 	a := humago.New(mux, config())
 	for _, routes := range []func(huma.API){
 		s.ownerRoutes, s.projectRoutes, s.sessionRoutes, s.importRoutes, s.setRoutes, s.labelRoutes,
-		s.judgeRoutes, s.gradeRoutes, s.runRoutes, s.itemRoutes, s.verdictRoutes, s.reportRoutes, s.eventRoutes,
+		s.judgeRoutes, s.gradeRoutes, s.runRoutes, s.itemRoutes, s.verdictRoutes, s.reportRoutes, s.compareRoutes, s.eventRoutes,
 		s.exchangeRoutes, s.tryRoutes, s.modelRoutes, s.spendRoutes,
 		s.suiteRoutes, s.scheduleRoutes, s.externalRoutes, s.logRoutes, s.caseRoutes,
 	} {

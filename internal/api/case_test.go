@@ -57,7 +57,7 @@ func TestACaseIsShownAndWasNoCall(t *testing.T) {
 func TestARunOfASuiteHasNoReport(t *testing.T) {
 	w := newWorld(t)
 	id := finished(t, w)
-	_, err := w.tcp.Report(t.Context(), id)
+	_, err := w.tcp.Report(t.Context(), id, api.ReportQuery{})
 	if e := holds(t, err, assay.CodeRefused); !strings.Contains(e.Hint, "assay runs cases "+id.String()) {
 		t.Errorf("report: %q, %q", e.Message, e.Hint)
 	}

@@ -48,7 +48,6 @@ func serveDocument(a huma.API) http.HandlerFunc {
 // package assay, such as Judge and Criterion.
 var reportNouns = map[string]string{
 	"":         "Report",
-	"/old":     "Report",
 	"/check":   "JudgeCheck",
 	"/compare": "Comparison",
 	"/extract": "Extract",

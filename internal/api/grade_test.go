@@ -64,7 +64,7 @@ func TestGrade(t *testing.T) {
 	holds(t, err, assay.CodeInvalid)
 	_, err = w.tcp.Items(ctx, g.ID, api.ItemQuery{Class: "fail"}, store.Page{})
 	holds(t, err, assay.CodeInvalid)
-	raw, err := w.tcp.Report(ctx, g.ID)
+	raw, err := w.tcp.Report(ctx, g.ID, api.ReportQuery{})
 	if err != nil || !strings.Contains(string(raw), `"coverage":1`) {
 		t.Errorf("%s, %v", raw, err)
 	}
@@ -98,7 +98,7 @@ func TestRequestsThatDoNotValidateLeaveNoRun(t *testing.T) {
 		holds(t, err, code)
 		_, err = w.tcp.Watch(ctx, id, func(api.RunView) bool { return true })
 		holds(t, err, code)
-		_, err = w.tcp.Report(ctx, id)
+		_, err = w.tcp.Report(ctx, id, api.ReportQuery{})
 		holds(t, err, code)
 	}
 	if runs, err := w.tcp.Runs(ctx, api.RunQuery{}, store.Page{}); err != nil || len(runs.Items) != 0 {

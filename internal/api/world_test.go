@@ -27,7 +27,6 @@ import (
 	"assay/internal/harness"
 	"assay/internal/ingest"
 	"assay/internal/judge"
-	report "assay/internal/report/old"
 	"assay/internal/store"
 	"assay/internal/store/sqlite"
 )
@@ -75,7 +74,7 @@ func newWorld(t testing.TB, options ...option) *world {
 	w.engine = engine.New(st, grader, harness.Resolver(), dispatcher.Wake, now)
 	started := now()
 	h := api.New(api.Services{
-		Store: st, Engine: w.engine, CompileJudge: compile, Report: report.Build, Now: now, Log: log,
+		Store: st, Engine: w.engine, CompileJudge: compile, Now: now, Log: log,
 		Models: w.models, Judging: w.models,
 		Harnesses: suites{dir: dir, driver: harness.New(harness.Options{Store: st, Dir: dir, Now: now}), tick: clock.New(clock.Options{Store: st, Engine: w.engine, Now: now, Log: log})},
 		Import: func(ctx context.Context, p assay.Project, file io.Reader, o assay.ImportOptions) (store.Import, error) {

@@ -18,6 +18,7 @@ const (
 	CodeIdempotency  Code = "idempotency_mismatch" // same Idempotency-Key, other body
 	CodeLost         Code = "run_lost"             // this driver no longer holds the run
 	CodeRejected     Code = "input_rejected"       // some of the input was rejected; the rest was kept
+	CodeGate         Code = "gate_not_passed"      // of a command: a gate failed or is inconclusive; Details["decision"] says which
 	CodeUnauthorized Code = "unauthorized"         // no token or a wrong one
 	CodeForbidden    Code = "forbidden"            // origin, host or door not allowed
 	CodeUnavailable  Code = "unavailable"          // try again: no owner, shutting down, busy

@@ -19,7 +19,6 @@ import (
 	"assay/internal/harness"
 	"assay/internal/ingest"
 	"assay/internal/limit"
-	report "assay/internal/report/old"
 	"assay/internal/store"
 	"assay/internal/web"
 )
@@ -48,7 +47,7 @@ func (n *Node) build() {
 	services := api.Services{
 		Store: n.store, Engine: n.engine, Import: n.importFile, CompileJudge: n.models.judges.compile,
 		Models: n.models, Judging: judging{n.models}, Harnesses: suites{n},
-		Report: report.Build, Owner: n.ownerInfo, Metrics: n.watch.Handler(), Now: now, Log: n.cfg.Log,
+		Owner: n.ownerInfo, Metrics: n.watch.Handler(), Now: now, Log: n.cfg.Log,
 	}
 	n.api = api.New(services)
 	n.page = web.New(services.Overview, n.api)

@@ -10,9 +10,12 @@ import (
 	"assay/internal/stats"
 )
 
+// Target is what an estimate speaks about.
+type Target = stats.Target
+
 // Options say what is asked of a report. The zero value is what most people want.
 type Options struct {
-	Target     stats.Target       // "" is the window
+	Target     Target             // "" is the window
 	Confidence float64            // 0 is 0.95
 	Control    string             // the arm that lifts are against; "" is assay.Control, else the largest arm
 	Shares     map[string]float64 // how sessions were meant to go to arms, by arm; nil: to all arms alike
