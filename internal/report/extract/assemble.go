@@ -12,14 +12,13 @@ import (
 
 // assembly makes an extract of items and then of findings, which come in any order.
 type assembly struct {
-	extract *Extract
-	items   []item
-	at      map[assay.ContentKey]int32 // row of a content
-	column  map[string]int
-	value   []map[string]Answer // by column: JSON of a value
-	fails   []*failing          // by column; nil of what cannot fail
-	// booleans says that some question beside pass is answered with yes or no.
-	booleans bool
+	extract  *Extract
+	items    []item
+	at       map[assay.ContentKey]int32 // row of a content
+	column   map[string]int
+	value    []map[string]Answer // by column: JSON of a value
+	fails    []*failing          // by column; nil of what cannot fail
+	booleans int                 // questions beside pass that are answered with yes or no
 	times    times
 }
 
@@ -50,7 +49,9 @@ func newAssembly(e *Extract) *assembly {
 		var f *failing
 		if c.Criterion.Type == assay.Boolean {
 			f = newFailing(c.Criterion.Name)
-			a.booleans = a.booleans || i > 0
+			if i > 0 {
+				a.booleans++
+			}
 		}
 		a.fails = append(a.fails, f)
 	}
@@ -161,10 +162,18 @@ func (a *assembly) finding(f *store.ExtractFinding) error {
 	}
 	// The rule failed because of the questions that were answered with no; where it is about none of those, any
 	// answer may be why.
-	if a.extract.Columns[0].Answers[row] == No && (!a.booleans || a.fails[at] != nil && c.Answers[row] == No) {
-		a.fails[0].add(row, at, f.Reason)
+	if a.extract.Columns[0].Answers[row] == No && (a.booleans == 0 || a.fails[at] != nil && c.Answers[row] == No) {
+		a.fails[0].add(row, at, a.because(at, f.Reason))
 	}
 	return nil
+}
+
+// because is the reason of a fail, with its question where there are several that can be answered with no.
+func (a *assembly) because(at int, reason string) string {
+	if a.booleans > 1 && reason != "" {
+		return a.extract.Columns[at].Criterion.Name + ": " + reason
+	}
+	return reason
 }
 
 func (a *assembly) answer(at int, row int32, f *store.ExtractFinding) Answer {

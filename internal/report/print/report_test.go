@@ -140,7 +140,7 @@ func TestReasonsOfEachQuestion(t *testing.T) {
 	same.Criterion = "solved"
 	r.Judges[0].Fails = []report.Fails{pass, same, {Criterion: "polite", N: 3, Reasons: []report.Reason{{Text: "it was rude\x1b[2J", N: 3}}}}
 	out := text(t, r, 100)
-	holds(t, out, "polite 3", "Reasons of polite:", "3: it was rude\ufffd[2J", fmt.Sprintf("5 of %d fails, drawn at random:", pass.N))
+	holds(t, out, "polite 3", "Reasons of no to polite:", "3: it was rude\ufffd[2J", fmt.Sprintf("5 of %d fails, drawn at random:", pass.N))
 	if strings.Contains(out, "Reasons of solved") {
 		t.Error("the same reasons are printed twice")
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"assay/internal/assay"
 	"assay/internal/report"
 	"assay/internal/report/extract"
 	"assay/internal/report/gate"
@@ -17,7 +18,11 @@ func failBlocks(j report.Judge) (out []page.Block) {
 	types := page.Table{Columns: []page.Column{{Name: ""}, {Name: "sessions", Right: true}}}
 	for _, f := range j.Fails {
 		if f.N > 0 {
-			types.Rows = append(types.Rows, page.Row{Cells: []string{f.Criterion, number.Whole(f.N)}})
+			name := "fail"
+			if f.Criterion != assay.CriterionPass {
+				name = "no to " + f.Criterion
+			}
+			types.Rows = append(types.Rows, page.Row{Cells: []string{name, number.Whole(f.N)}})
 		}
 	}
 	if len(types.Rows) == 0 {
@@ -27,14 +32,11 @@ func failBlocks(j report.Judge) (out []page.Block) {
 	if len(types.Rows) > 2 {
 		out = append(out, types)
 	}
-	f := j.Fails[0]
-	if f.N == 0 && len(j.Fails) > 1 {
-		f = j.Fails[1]
-	}
+	f := j.Fails[0] // of pass
 	out = append(out, reasonBlocks("Reasons that come again:", f)...)
 	for _, other := range j.Fails {
 		if other.Criterion != f.Criterion && !slices.Equal(other.Reasons, f.Reasons) {
-			out = append(out, reasonBlocks("Reasons of "+other.Criterion+":", other)...)
+			out = append(out, reasonBlocks("Reasons of no to "+other.Criterion+":", other)...)
 		}
 	}
 	var examples []string

@@ -126,9 +126,13 @@ func levelTable(r report.Report, j report.Judge, k report.Criterion) page.Table 
 		}
 		row(name, 0, m.Overall)
 		parts := func(what string, list []number.Part, least int) {
-			if len(list) >= least {
-				for _, p := range list {
-					row(what+" "+p.Name, 1, p.Number)
+			if len(list) < least {
+				return
+			}
+			for _, p := range list {
+				row(what+" "+p.Name, 1, p.Number)
+				if what == "agent" || what == "source" {
+					t.Rows[len(t.Rows)-1].Cells[4] = "-" // how many sessions it has is not known
 				}
 			}
 		}
