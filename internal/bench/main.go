@@ -52,15 +52,16 @@ var roles = []role{
 	{"import", importFile},
 	{"start", start},
 	{"suites", suites},
+	{"report", reports},
 }
 
 // hidden roles help the others.
-var hidden = []role{{"fill", fill}, {"model", model}, {"typed", typed}, {"chatter", chatter}}
+var hidden = []role{{"fill", fill}, {"model", model}, {"typed", typed}, {"chatter", chatter}, {"reportread", reportRead}}
 
 func main() {
 	var o options
 	as := flag.String("role", "", "measure one part in this process (internal)")
-	only := flag.String("only", "", "comma-separated parts: durable,llm,sdk,limit,waiting,plan,import,start,suites")
+	only := flag.String("only", "", "comma-separated parts: durable,llm,sdk,limit,waiting,plan,import,start,suites,report")
 	flag.IntVar(&o.Items, "items", 100_000, "items of the durable part")
 	flag.IntVar(&o.Sessions, "sessions", 1_000_000, "stored sessions of the plan part")
 	flag.IntVar(&o.Megabytes, "megabytes", 1024, "size of the imported file")
