@@ -18,7 +18,7 @@ const noName = "(none)"
 
 // domains are the levels of parts that are not drawn by themselves. How many sessions a part has is estimated too:
 // the level is the ratio of two estimates (stats.Rate).
-func (e *estimator) domains(names []string, of func(*extract.Row) int32) []number.Part {
+func (e *estimator) domains(overall number.Number, names []string, of func(*extract.Row) int32) []number.Part {
 	sizes := make([]int64, len(names))
 	for i := range e.s.e.Rows {
 		if e.s.place[i] >= 0 {
@@ -38,7 +38,7 @@ func (e *estimator) domains(names []string, of func(*extract.Row) int32) []numbe
 	for _, at := range shown {
 		name := cmp.Or(names[at], noName)
 		if len(shown) == 1 && sizes[at] == int64(len(e.s.byUser)) {
-			parts = append(parts, number.Part{Name: name, Number: e.number(e.all, e.cells, nil)})
+			parts = append(parts, number.Part{Name: name, Number: overall}) // all of it
 			continue
 		}
 		parts = append(parts, number.Part{Name: name, Number: e.domain(func(row int32) bool { return of(&e.s.e.Rows[row]) == at })})
@@ -48,10 +48,13 @@ func (e *estimator) domains(names []string, of func(*extract.Row) int32) []numbe
 
 func (e *estimator) domain(part func(row int32) bool) number.Number {
 	strata := e.v.inputs(e.s, e.a, part)
-	n := e.number(strata, e.v.cells(e.s, e.a, part), part)
+	n := e.number(strata, e.v.cells(e.s, e.a, part), e.besideOf(part))
 	n.Coverage, n.Low, n.High = nil, nil, nil
 	b := e.bounds(part)
 	n.Sampled, n.Answered, n.Applies = b.sampled, b.answered, b.applies
+	if !e.v.f.chain.Covers.Complete {
+		return n // of which part the rest will be is not known
+	}
 	if b.drawn > 0 {
 		n.Coverage = new(b.seen / b.drawn)
 	}
@@ -62,6 +65,12 @@ func (e *estimator) domain(part func(row int32) bool) number.Number {
 		if e.l.most.Ok() {
 			n.High = new((b.sum + (b.drawn-b.seen)*e.l.most.X) / all)
 		}
+	}
+	if n.Value != nil && n.Low != nil { // the value weighs a stratum by what is graded, the bounds by what was drawn
+		*n.Low = min(*n.Low, *n.Value)
+	}
+	if n.Value != nil && n.High != nil {
+		*n.High = max(*n.High, *n.Value)
 	}
 	return n
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"assay/internal/assay"
 	"assay/internal/report/extract"
@@ -13,7 +14,7 @@ func (v *view) judge(i int) Judge {
 	s := v.sides[i]
 	e := s.e
 	out := Judge{
-		Name: e.Judge.Name, Version: e.Judge.Version, Kind: e.Version.Kind, Coverage: v.coverage(s), Criteria: []Criterion{},
+		Name: e.Judge.Name, Version: e.Judge.Version, Kind: e.Version.Kind, Coverage: v.coverage(s),
 		Classes: v.classes(s), Strata: v.stratumCounts(s), Fails: v.fails(s), Calls: e.Calls, Spend: v.f.judgeSpend(i),
 	}
 	for n := range e.Rows {
@@ -26,11 +27,15 @@ func (v *view) judge(i int) Judge {
 			}
 		}
 	}
+	out.Criteria = make([]Criterion, len(e.Columns))
+	var all sync.WaitGroup // each question is pure, and a big run takes most of its time here
 	for at := range e.Columns {
-		k := v.criterion(s, at)
-		k.Noise = v.noise(i, k.Name, k.Type)
-		out.Criteria = append(out.Criteria, k)
+		all.Go(func() {
+			out.Criteria[at] = v.criterion(s, at)
+			out.Criteria[at].Noise = v.noise(i, out.Criteria[at].Name, out.Criteria[at].Type)
+		})
 	}
+	all.Wait()
 	return out
 }
 
@@ -128,7 +133,7 @@ func (v *view) classes(s side) []ClassShare {
 			}
 		}
 		e := v.estimator(s, a, KindShare, share)
-		out = append(out, ClassShare{State: c.state, Class: c.class, N: count, Share: e.number(e.all, e.cells, nil)})
+		out = append(out, ClassShare{State: c.state, Class: c.class, N: count, Share: e.number(e.all, e.cells, e.besideOf(nil))})
 	}
 	slices.SortFunc(out, func(a, b ClassShare) int {
 		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.State, b.State), cmp.Compare(a.Class, b.Class))

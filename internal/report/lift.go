@@ -59,7 +59,7 @@ func (v *view) lifts(s side, a answers) []Lift {
 			continue
 		}
 		l := Lift{Kind: KindRate, Arm: arm.Arm, Control: control}
-		var place map[int]liftPlace
+		var place []liftPlace
 		l.days, place = v.days(all, arm.Arm, control)
 		l.cells = s.liftCells(a, place)
 		got := stats.Lift(l.days, l.cells, v.o.Confidence)
@@ -76,15 +76,16 @@ func (v *view) lift(days []stats.Both, cells []stats.ArmCell, confidence float64
 	return number.DifferenceOf(stats.Lift(days, cells, confidence).Difference)
 }
 
-// liftPlace is where a stratum stands in a lift.
+// liftPlace is where a stratum stands in a lift, if it does.
 type liftPlace struct {
+	in        bool
 	day       int
 	treatment bool
 }
 
 // days are the counts of two arms by day.
-func (v *view) days(all []stats.Stratum, arm, control string) (days []stats.Both, place map[int]liftPlace) {
-	place = map[int]liftPlace{}
+func (v *view) days(all []stats.Stratum, arm, control string) (days []stats.Both, place []liftPlace) {
+	place = make([]liftPlace, len(v.strata))
 	at := map[string]int{}
 	for _, day := range v.names(func(h assay.PlannedStratum) string { return h.Day }) {
 		at[day] = len(days)
@@ -97,7 +98,7 @@ func (v *view) days(all []stats.Stratum, arm, control string) (days []stats.Both
 		}
 		d := at[h.Day]
 		used[d] = true
-		place[i] = liftPlace{d, h.Arm == arm}
+		place[i] = liftPlace{true, d, h.Arm == arm}
 		side := stats.Arm{Size: h.Eligible, Observed: all[i].Domain, Hits: int64(all[i].Sum)}
 		if h.Arm == arm {
 			days[d].Treatment = side
@@ -109,7 +110,7 @@ func (v *view) days(all []stats.Stratum, arm, control string) (days []stats.Both
 }
 
 // onlyUsed leaves out days of other arms only.
-func onlyUsed(days []stats.Both, used []bool, place map[int]liftPlace) ([]stats.Both, map[int]liftPlace) {
+func onlyUsed(days []stats.Both, used []bool, place []liftPlace) ([]stats.Both, []liftPlace) {
 	to := make([]int, len(days))
 	var kept []stats.Both
 	for i, d := range days {
@@ -124,35 +125,28 @@ func onlyUsed(days []stats.Both, used []bool, place map[int]liftPlace) ([]stats.
 	return kept, place
 }
 
-// liftCells are what users' rows gave, in order of user and day.
-func (s side) liftCells(a answers, place map[int]liftPlace) []stats.ArmCell {
-	cells := []stats.ArmCell{}
-	first := 0 // cell of the present user
-	user := int32(-1)
+// liftCells are what users' rows gave, in order of user, arm and day, as byUser is.
+func (s side) liftCells(a answers, place []liftPlace) []stats.ArmCell {
+	cells := make([]stats.ArmCell, 0, len(s.byUser))
 	for _, i := range s.byUser {
-		p, in := place[s.place[i]]
-		if !in || !a.applies[i] {
+		p := place[s.place[i]]
+		if !p.in || !a.applies[i] {
 			continue
 		}
-		if u := s.e.Rows[i].User; u != user {
-			user, first = u, len(cells)
+		user := int(s.e.Rows[i].User)
+		if n := len(cells); n == 0 || cells[n-1].User != user || cells[n-1].Day != p.day || cells[n-1].Treatment != p.treatment {
+			cells = append(cells, stats.ArmCell{User: user, Day: p.day, Treatment: p.treatment})
 		}
-		at := slices.IndexFunc(cells[first:], func(c stats.ArmCell) bool { return c.Day == p.day && c.Treatment == p.treatment })
-		if at < 0 {
-			cells = append(cells, stats.ArmCell{User: int(user), Day: p.day, Treatment: p.treatment})
-			at = len(cells) - 1 - first
-		}
-		cells[first+at].Observed++
-		if a.x[i] == 1 {
-			cells[first+at].Hits++
-		}
+		c := &cells[len(cells)-1]
+		c.Observed++
+		c.Hits += int64(a.x[i])
 	}
 	return cells
 }
 
 // liftBounds are the lifts were everything missing worst for the arm and best for the control, and the other way
 // round, over the days that count.
-func (v *view) liftBounds(all []stats.Stratum, place map[int]liftPlace, days int) (low, high *float64) {
+func (v *view) liftBounds(all []stats.Stratum, place []liftPlace, days int) (low, high *float64) {
 	type rates struct {
 		n           float64
 		least, most float64
@@ -160,8 +154,8 @@ func (v *view) liftBounds(all []stats.Stratum, place map[int]liftPlace, days int
 	}
 	arms, controls := make([]rates, days), make([]rates, days)
 	for i := range all {
-		p, in := place[i]
-		if !in {
+		p := place[i]
+		if !p.in {
 			continue
 		}
 		h := all[i]

@@ -43,15 +43,19 @@ func (v *view) estimator(s side, a answers, kind MeasureKind, l limits) *estimat
 // measure estimates one level over the frame and of its parts.
 func (e *estimator) measure(value string) Measure {
 	m := Measure{Kind: e.kind, Value: value, ByArm: []number.Part{}, ByDay: []number.Part{}}
-	m.Overall = e.number(e.all, e.cells, nil)
-	for _, arm := range e.v.names(func(h assay.PlannedStratum) string { return h.Arm }) {
-		m.ByArm = append(m.ByArm, e.drawn(arm, func(h assay.PlannedStratum) bool { return h.Arm == arm }, true))
+	m.Overall = e.number(e.all, e.cells, e.besides(func(assay.PlannedStratum) string { return "" })[""])
+	byArm := func(h assay.PlannedStratum) string { return h.Arm }
+	users := e.besides(byArm)
+	for _, arm := range e.v.names(byArm) {
+		m.ByArm = append(m.ByArm, e.drawn(arm, byArm, users[arm], true))
 	}
-	for _, day := range e.v.names(func(h assay.PlannedStratum) string { return h.Day }) {
-		m.ByDay = append(m.ByDay, e.drawn(day, func(h assay.PlannedStratum) bool { return h.Day == day }, false))
+	byDay := func(h assay.PlannedStratum) string { return h.Day }
+	users = e.besides(byDay)
+	for _, day := range e.v.names(byDay) {
+		m.ByDay = append(m.ByDay, e.drawn(day, byDay, users[day], false))
 	}
-	m.ByAgent = e.domains(e.s.e.Agents, func(r *extract.Row) int32 { return r.Agent })
-	m.BySource = e.domains(e.s.e.Sources, func(r *extract.Row) int32 { return r.Source })
+	m.ByAgent = e.domains(m.Overall, e.s.e.Agents, func(r *extract.Row) int32 { return r.Agent })
+	m.BySource = e.domains(m.Overall, e.s.e.Sources, func(r *extract.Row) int32 { return r.Source })
 	return m
 }
 
@@ -65,11 +69,11 @@ func (v *view) names(of func(assay.PlannedStratum) string) (out []string) {
 
 // drawn is the level of a part that is made of whole strata. A day's level is about that day: nothing is borrowed
 // from the next.
-func (e *estimator) drawn(name string, in func(assay.PlannedStratum) bool, lines bool) number.Part {
+func (e *estimator) drawn(name string, of func(assay.PlannedStratum) string, b beside, lines bool) number.Part {
 	to := make([]int, len(e.all))
 	var strata []stats.Stratum
 	for i, h := range e.v.strata {
-		if to[i] = -1; in(h) {
+		if to[i] = -1; of(h) == name {
 			to[i] = len(strata)
 			strata = append(strata, e.all[i])
 			if !lines {
@@ -87,19 +91,16 @@ func (e *estimator) drawn(name string, in func(assay.PlannedStratum) bool, lines
 			cells = append(cells, c)
 		}
 	}
-	return number.Part{Name: name, Number: e.number(strata, cells, func(row int32) bool {
-		at := e.s.place[row]
-		return at >= 0 && to[at] >= 0
-	})}
+	return number.Part{Name: name, Number: e.number(strata, cells, b)}
 }
 
-// number is a level with its interval and what stands beside it. part says which rows it is about.
-func (e *estimator) number(strata []stats.Stratum, cells []stats.Cell, part func(row int32) bool) number.Number {
+// number is a level with its interval and what stands beside it.
+func (e *estimator) number(strata []stats.Stratum, cells []stats.Cell, b beside) number.Number {
 	est, interval := e.level(strata, cells)
 	n := number.Of(e.v.o.Target, est.Level, interval)
 	n.N, n.Sampled, n.Answered, n.Applies = est.Size, est.Drawn, est.Observed, est.Domain
 	n.Coverage, n.Low, n.High, n.Merged = est.Coverage.Pointer(), est.Low.Pointer(), est.High.Pointer(), est.Merged
-	n.Users, n.Cut = e.beside(part)
+	n.Users, n.Cut = b.users, b.cut()
 	return n
 }
 
@@ -110,29 +111,68 @@ func (e *estimator) level(strata []stats.Stratum, cells []stats.Cell) (stats.Est
 	return stats.Rate(strata), stats.RateInterval(strata, cells, e.v.o.Target, e.v.o.Confidence)
 }
 
-// beside counts the users of the answered rows of a part, and the share of its verdicts about a cut transcript.
-func (e *estimator) beside(part func(row int32) bool) (users int64, cutShare *float64) {
-	last := int32(-1)
-	var cut, graded int64
+// beside is what stands at the number of a part: the users of its answered rows, and how many of its verdicts are
+// about a cut transcript.
+type beside struct {
+	users        int64
+	graded, cuts int64
+	last         int32 // user that was counted
+}
+
+func (b *beside) add(r *extract.Row, answered bool) {
+	if r.State == assay.ItemGraded {
+		b.graded++
+		if r.Cut {
+			b.cuts++
+		}
+	}
+	if answered && r.User != b.last {
+		b.users++
+		b.last = r.User
+	}
+}
+
+// cut is the share of the verdicts about a cut transcript; nil of none.
+func (b beside) cut() *float64 {
+	if b.cuts == 0 {
+		return nil
+	}
+	return new(float64(b.cuts) / float64(b.graded))
+}
+
+// besides are those of parts that are made of whole strata, in one pass.
+func (e *estimator) besides(of func(assay.PlannedStratum) string) map[string]beside {
+	names := make([]string, len(e.v.strata))
+	at := map[string]int{}
+	var parts []beside
+	place := make([]int, len(names))
+	for i, h := range e.v.strata {
+		names[i] = of(h)
+		n, ok := at[names[i]]
+		if !ok {
+			n = len(parts)
+			at[names[i]] = n
+			parts = append(parts, beside{last: -1})
+		}
+		place[i] = n
+	}
 	for _, i := range e.s.byUser {
-		if part != nil && !part(i) {
-			continue
-		}
-		r := &e.s.e.Rows[i]
-		if r.State == assay.ItemGraded {
-			graded++
-			if r.Cut {
-				cut++
-			}
-		}
-		if e.a.observed[i] && r.User != last {
-			users++
-			last = r.User
+		parts[place[e.s.place[i]]].add(&e.s.e.Rows[i], e.a.observed[i])
+	}
+	out := make(map[string]beside, len(parts))
+	for name, n := range at {
+		out[name] = parts[n]
+	}
+	return out
+}
+
+// besideOf is that of some rows.
+func (e *estimator) besideOf(part func(row int32) bool) beside {
+	b := beside{last: -1}
+	for _, i := range e.s.byUser {
+		if part == nil || part(i) {
+			b.add(&e.s.e.Rows[i], e.a.observed[i])
 		}
 	}
-	if cut > 0 {
-		share := float64(cut) / float64(graded)
-		cutShare = &share
-	}
-	return users, cutShare
+	return b
 }

@@ -4,30 +4,32 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"assay/internal/assay"
 	"assay/internal/report/extract"
 	"assay/internal/store"
 )
 
-// loadSpend sums attempts by judge, over the whole chain: what was paid for a retry under way counts.
+// loadSpend sums attempts by judge, over the whole chain: what was paid for a retry under way counts. What an extract
+// kept needs no reading; a run that is in none is read as it is now.
 func (f *facts) loadSpend(ctx context.Context, s store.Store) error {
 	f.spend = map[int]assay.Spend{}
-	for i, run := range f.chain.Runs {
-		lines, err := s.Spending().Lines(ctx, store.SpendQuery{Project: run.ProjectID, Run: run.ID, Zone: time.UTC})
+	head, estimated := f.chain.Head(), f.chain.Estimated()
+	for i, e := range f.judges {
+		for n, spent := range e.Spent {
+			f.spend[i] = f.spend[i].Add(spent)
+			if estimated[n] == head.ID {
+				f.budgeted = f.budgeted.Add(spent)
+			}
+		}
+		if len(e.Spent) > 0 && estimated[0] == head.ID {
+			continue
+		}
+		spent, err := extract.Spent(ctx, s, head.ProjectID, head.ID, e.Judge)
 		if err != nil {
 			return err
 		}
-		for _, l := range lines {
-			at := slices.IndexFunc(run.Spec.Judges, func(j assay.RunJudge) bool { return j.Name == l.Judge && j.Version == l.Version })
-			if at >= 0 {
-				f.spend[at] = f.spend[at].Add(l.Spend)
-			}
-			if i == 0 {
-				f.budgeted = f.budgeted.Add(l.Spend)
-			}
-		}
+		f.spend[i], f.budgeted = f.spend[i].Add(spent), f.budgeted.Add(spent)
 	}
 	return nil
 }

@@ -21,8 +21,9 @@ type Extracts interface {
 	Calls(ctx context.Context, chain []assay.RunID, judge int, f func(*ExtractCall) error) error
 	// Get returns what was kept for a run and judge; found is false where there is nothing of that format.
 	Get(ctx context.Context, run assay.RunID, judge, format int) (kept []byte, found bool, err error)
-	// Keep replaces what is kept. Only of runs that have ended, whose items never change. It is a cache: whoever
-	// removes a project or run removes it too.
+	// Keep replaces what is kept. Only of runs that have ended, whose items never change; a late attempt (Items.Late)
+	// drops what was kept of its run and of those that retry it. It is a cache: whoever removes a project or run
+	// removes it too.
 	Keep(ctx context.Context, run assay.RunID, judge, format int, kept []byte, now time.Time) error
 	// Said returns what the adopted verdicts of items answered about the session, by item, for the few that are
 	// shown. Items without a verdict are missing.

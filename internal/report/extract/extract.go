@@ -52,6 +52,7 @@ type Extract struct {
 	Columns []Column
 	Fails   []Fails // what failing answers said: of pass, and of each boolean criterion
 	Calls   Calls
+	Spent   []assay.Spend // by this judge, of each run of Chain.Estimated
 }
 
 // Row is one sampled session.
@@ -147,5 +148,6 @@ type Source interface {
 	Plans() store.Plans
 	Items() store.Items
 	Judges() store.Judges
+	Spending() store.Spending
 	Extracts() store.Extracts
 }

@@ -28,6 +28,12 @@ func encode(e *Extract) ([]byte, error) {
 		w.numbers(t.N, int64(t.P50), int64(t.P95), int64(t.Most), int64(t.Sum))
 	}
 	w.number(e.Calls.Failed)
+	w.number(int64(len(e.Spent)))
+	for _, s := range e.Spent {
+		u := s.Usage
+		w.numbers(s.Attempts, s.Unknown, s.Late, flag(u.Known), u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning,
+			int64(s.Cost), int64(s.Held), s.HeldN, s.Unpriced, s.Unmetered)
+	}
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, assay.Errorf(assay.CodeInternal, "compress an extract: %w", err)
@@ -69,6 +75,11 @@ func decode(kept []byte, e *Extract) (err error) {
 		*t = Times{N: r.number(), P50: r.duration(), P95: r.duration(), Most: r.duration(), Sum: r.duration()}
 	}
 	out.Calls.Failed = r.number()
+	for range r.count() {
+		out.Spent = append(out.Spent, assay.Spend{Attempts: r.number(), Unknown: r.number(), Late: r.number(),
+			Usage: assay.Usage{Known: r.number() == 1, Input: r.number(), Cached: r.number(), CacheWrite: r.number(), Output: r.number(), Reasoning: r.number()},
+			Cost:  assay.USD(r.number()), Held: assay.USD(r.number()), HeldN: r.number(), Unpriced: r.number(), Unmetered: r.number()})
+	}
 	if r.broken || len(r.in) > 0 || !out.fits() {
 		return errKept
 	}

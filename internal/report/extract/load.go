@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"assay/internal/assay"
+	"assay/internal/store"
 )
 
 // ChainOf finds the runs of a chain, its strata, and how far a run under way has come. A retry that has not ended
@@ -98,7 +99,7 @@ func Load(ctx context.Context, s Source, c Chain, judge int) (*Extract, error) {
 			return e, nil
 		}
 	}
-	if err := read(ctx, s, e, ids, judge, c.Prefix()); err != nil {
+	if err := read(ctx, s, e, head.ProjectID, ids, judge, c.Prefix()); err != nil {
 		return nil, err
 	}
 	if !ended {
@@ -112,7 +113,7 @@ func Load(ctx context.Context, s Source, c Chain, judge int) (*Extract, error) {
 }
 
 // read makes an extract of rows.
-func read(ctx context.Context, s Source, e *Extract, ids []assay.RunID, judge int, through int64) error {
+func read(ctx context.Context, s Source, e *Extract, project assay.ProjectID, ids []assay.RunID, judge int, through int64) error {
 	a := newAssembly(e)
 	if err := s.Extracts().Items(ctx, ids, judge, through, a.item); err != nil {
 		return err
@@ -125,5 +126,23 @@ func read(ctx context.Context, s Source, e *Extract, ids []assay.RunID, judge in
 		return err
 	}
 	a.end()
+	for _, id := range ids {
+		spent, err := Spent(ctx, s, project, id, e.Judge)
+		if err != nil {
+			return err
+		}
+		e.Spent = append(e.Spent, spent)
+	}
 	return nil
+}
+
+// Spent is what a judge's attempts in a run have used and cost so far.
+func Spent(ctx context.Context, s Source, project assay.ProjectID, run assay.RunID, judge assay.RunJudge) (sum assay.Spend, err error) {
+	lines, err := s.Spending().Lines(ctx, store.SpendQuery{Project: project, Run: run, Zone: time.UTC})
+	for _, l := range lines {
+		if l.Judge == judge.Name && l.Version == judge.Version {
+			sum = sum.Add(l.Spend)
+		}
+	}
+	return sum, err
 }

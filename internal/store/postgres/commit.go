@@ -62,8 +62,10 @@ func (i items) Late(ctx context.Context, attempts []assay.Attempt) error {
 	for _, run := range slices.Sorted(maps.Keys(of)) {
 		args := closedArrays(run, true, of[run])
 		if err := i.write(ctx, func(ctx context.Context, t tx) error {
-			_, err := t.Exec(ctx, closeAttempts, args...)
-			return err
+			if _, err := t.Exec(ctx, closeAttempts, args...); err != nil {
+				return err
+			}
+			return forgetExtracts(ctx, t, run)
 		}); err != nil {
 			return err
 		}

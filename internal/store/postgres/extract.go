@@ -135,3 +135,10 @@ func (e extracts) Names(ctx context.Context, contents []assay.ContentKey) (map[a
 	})
 	return names, err
 }
+
+// forgetExtracts drops what was kept of a run whose attempts change although it ended, and of those that retry it:
+// retries have higher numbers, and what is dropped needlessly is made anew.
+func forgetExtracts(ctx context.Context, t tx, run assay.RunID) error {
+	_, err := t.exec(ctx, "DELETE FROM extracts WHERE run_id >= $1", run)
+	return err
+}

@@ -223,6 +223,9 @@ func (i items) Late(ctx context.Context, attempts []assay.Attempt) error {
 			if err := w.flush(); err != nil {
 				return err
 			}
+			if err := forgetExtracts(t, run); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
