@@ -19,7 +19,7 @@ type judgeCheckCmd struct {
 	From          string `placeholder:"RUN" help:"Correct the run's rate by labels on this other run's verdicts. It assumes that the judge errs here as there."`
 	Disagreements bool   `help:"List every session on which judge and labels differ."`
 	outputFlags
-	Limit         int    `default:"50" help:"With --disagreements: rows at most; 0 is all."`
+	Limit int `default:"50" help:"With --disagreements: rows at most; 0 is all."`
 }
 
 func (judgeCheckCmd) Help() string {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"assay/internal/assay"
 	"assay/internal/report/gate"
@@ -88,7 +90,7 @@ func gated(outcomes []gate.Outcome) error {
 	if decision == gate.Inconclusive {
 		cause, verb = errInconclusive, "undecided"
 	}
-	e := &assay.Error{Code: assay.CodeGate, Cause: cause}
-	e.Message = count(int64(n), "gate") + " of " + count(int64(len(outcomes)), "gate") + " " + verb + "; " + first.Text + ": " + first.Sentence
+	_, why, _ := strings.Cut(first.Sentence, ": ")
+	e := &assay.Error{Code: assay.CodeGate, Cause: cause, Message: fmt.Sprintf("%d of %s %s: %s: %s", n, count(int64(len(outcomes)), "gate"), verb, first.Text, why)}
 	return e.With("decision", string(decision))
 }

@@ -150,6 +150,9 @@ func (v *view) fails(s side) []Fails {
 	out := []Fails{}
 	for _, f := range s.e.Fails {
 		to := Fails{Criterion: f.Criterion, N: f.N, Reasons: []Reason{}, Examples: []Example{}}
+		for _, r := range f.Types {
+			to.Types = append(to.Types, Reason(r))
+		}
 		for _, r := range f.Reasons {
 			to.Reasons = append(to.Reasons, Reason(r))
 		}

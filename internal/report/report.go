@@ -211,6 +211,7 @@ type ClassShare struct {
 type Fails struct {
 	Criterion string    `json:"criterion"`
 	N         int64     `json:"n"`
+	Types     []Reason  `json:"types,omitempty" doc:"of pass: how many of these sessions had which answer, such as solved: no"`
 	Reasons   []Reason  `json:"reasons"`
 	Examples  []Example `json:"examples"`
 }

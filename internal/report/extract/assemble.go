@@ -160,12 +160,28 @@ func (a *assembly) finding(f *store.ExtractFinding) error {
 		a.fails[at].N++
 		a.fails[at].add(row, at, f.Reason)
 	}
+	if a.extract.Columns[0].Answers[row] == No {
+		if t := c.typeOf(row); t != "" {
+			a.fails[0].types[t]++
+		}
+	}
 	// The rule failed because of the questions that were answered with no; where it is about none of those, any
 	// answer may be why.
 	if a.extract.Columns[0].Answers[row] == No && (a.booleans == 0 || a.fails[at] != nil && c.Answers[row] == No) {
 		a.fails[0].add(row, at, a.because(at, f.Reason))
 	}
 	return nil
+}
+
+// typeOf is the answer of a failing session as a type of failure; "" of what is none.
+func (c *Column) typeOf(row int32) string {
+	switch got := c.Answers[row]; {
+	case c.Criterion.Type == assay.Boolean && got == No:
+		return c.Criterion.Name + ": no"
+	case (c.Criterion.Type == assay.Ordinal || c.Criterion.Type == assay.Category) && got >= 0:
+		return c.Criterion.Name + ": " + c.Values[got]
+	}
+	return ""
 }
 
 // because is the reason of a fail, with its question where there are several that can be answered with no.

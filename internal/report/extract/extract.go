@@ -103,6 +103,7 @@ const (
 type Fails struct {
 	Criterion string
 	N         int64
+	Types     []Reason  // of pass: how many of these sessions had which answer, such as "solved: no"; at most MostTypes
 	Reasons   []Reason  // the most frequent ones, at most MostReasons, then by text
 	Examples  []Example // the first ones in dispatch order, which is a random one: at most MostExamples
 }
@@ -120,6 +121,7 @@ type Example struct {
 }
 
 const (
+	MostTypes    = 20
 	MostReasons  = 10
 	MostExamples = 5
 )

@@ -12,6 +12,7 @@ type failing struct {
 	Fails
 	counts map[uint64]int64
 	texts  map[uint64]string
+	types  map[string]int64
 	first  []example // at most MostExamples, by row and column
 }
 
@@ -24,7 +25,7 @@ type example struct {
 var seed = maphash.MakeSeed()
 
 func newFailing(criterion string) *failing {
-	return &failing{Fails: Fails{Criterion: criterion}, counts: map[uint64]int64{}, texts: map[uint64]string{}}
+	return &failing{Fails: Fails{Criterion: criterion}, counts: map[uint64]int64{}, texts: map[uint64]string{}, types: map[string]int64{}}
 }
 
 // longest is how much of a reason is kept, in bytes.
@@ -65,10 +66,18 @@ func (f *failing) fails() Fails {
 	for h, text := range f.texts {
 		out.Reasons = append(out.Reasons, Reason{Text: text, N: f.counts[h]})
 	}
-	slices.SortFunc(out.Reasons, func(a, b Reason) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Text, b.Text)) })
-	out.Reasons = slices.Clip(out.Reasons[:min(len(out.Reasons), MostReasons)])
+	for text, n := range f.types {
+		out.Types = append(out.Types, Reason{Text: text, N: n})
+	}
+	out.Reasons, out.Types = mostOf(out.Reasons, MostReasons), mostOf(out.Types, MostTypes)
 	for _, e := range f.first {
 		out.Examples = append(out.Examples, Example{Row: e.row, Reason: e.reason})
 	}
 	return out
+}
+
+// mostOf are the most frequent ones, of equally frequent ones those that stand first by text.
+func mostOf(list []Reason, most int) []Reason {
+	slices.SortFunc(list, func(a, b Reason) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Text, b.Text)) })
+	return slices.Clip(list[:min(len(list), most)])
 }

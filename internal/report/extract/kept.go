@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -179,8 +180,8 @@ func (w *writer) fails(list []Fails) {
 	w.number(int64(len(list)))
 	for _, f := range list {
 		w.text(f.Criterion)
-		w.numbers(f.N, int64(len(f.Reasons)), int64(len(f.Examples)))
-		for _, r := range f.Reasons {
+		w.numbers(f.N, int64(len(f.Types)), int64(len(f.Reasons)), int64(len(f.Examples)))
+		for _, r := range slices.Concat(f.Types, f.Reasons) {
 			w.text(r.Text)
 			w.number(r.N)
 		}
@@ -314,7 +315,10 @@ func (r *reader) column(c *Column, rows int) {
 func (r *reader) fails() (list []Fails) {
 	for range r.count() {
 		f := Fails{Criterion: r.text(), N: r.number()}
-		reasons, examples := r.count(), r.count()
+		types, reasons, examples := r.count(), r.count(), r.count()
+		for range types {
+			f.Types = append(f.Types, Reason{Text: r.text(), N: r.number()})
+		}
 		for range reasons {
 			f.Reasons = append(f.Reasons, Reason{Text: r.text(), N: r.number()})
 		}

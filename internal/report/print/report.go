@@ -134,8 +134,8 @@ func runFacts(r report.Report) page.Facts {
 	if h.Sized > 0 {
 		size = fmt.Sprintf("an n of its own for each of %d strata", h.Sized)
 	}
-	add("sample", "%s of %s sessions in %d strata; %s, seed %q; days in %s, arm: %s",
-		number.Whole(r.Counts.Sampled), number.Whole(r.Counts.Eligible), r.Counts.Strata, size, h.Seed, h.Zone, arm)
+	add("sample", "%s of %s sessions in %s; %s, seed %q; days in %s, arm: %s",
+		number.Whole(r.Counts.Sampled), number.Whole(r.Counts.Eligible), strataText(r.Counts.Strata), size, h.Seed, h.Zone, arm)
 	x := r.Excluded
 	if x.Unsettled+x.Undated+x.Empty+x.Late > 0 {
 		add("left out", "%s unsettled, %s undated, %s empty, %s late", number.Whole(x.Unsettled), number.Whole(x.Undated), number.Whole(x.Empty), number.Whole(x.Late))
@@ -300,4 +300,11 @@ func tokenText(s report.Spend) string {
 
 func costText(s report.Spend) string {
 	return assay.Spend{Cost: s.Known, Held: s.Held, HeldN: s.HeldN, Unpriced: s.Unpriced}.CostText()
+}
+
+func strataText(n int) string {
+	if n == 1 {
+		return "1 stratum"
+	}
+	return number.Whole(int64(n)) + " strata"
 }

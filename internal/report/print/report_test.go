@@ -132,16 +132,14 @@ func TestParseFormat(t *testing.T) {
 	}
 }
 
-// Of several questions each says why it failed, once.
-func TestReasonsOfEachQuestion(t *testing.T) {
+// What failing sessions were answered is told with their reasons; a question that is answered with no is no fail.
+func TestWhatTheFailsSay(t *testing.T) {
 	r := finished(t, report.Options{})
-	pass := r.Judges[0].Fails[0]
-	same := pass
-	same.Criterion = "solved"
-	r.Judges[0].Fails = []report.Fails{pass, same, {Criterion: "polite", N: 3, Reasons: []report.Reason{{Text: "it was rude\x1b[2J", N: 3}}}}
+	r.Judges[0].Fails[0].Types = []report.Reason{{Text: "polite: no\x1b[2J", N: 3}, {Text: "solved: no", N: 2}}
+	r.Judges[0].Fails = append(r.Judges[0].Fails, report.Fails{Criterion: "escalated", N: 300, Reasons: []report.Reason{{Text: "it was not needed", N: 300}}})
 	out := text(t, r, 100)
-	holds(t, out, "polite 3", "Reasons of no to polite:", "3: it was rude\ufffd[2J", fmt.Sprintf("5 of %d fails, drawn at random:", pass.N))
-	if strings.Contains(out, "Reasons of solved") {
-		t.Error("the same reasons are printed twice")
+	holds(t, out, fmt.Sprintf("What the %d fails say", r.Judges[0].Fails[0].N), "polite: no\ufffd[2J 3", "5 of them, drawn at random:")
+	if strings.Contains(out, "it was not needed") {
+		t.Error("no to a question counts as a fail")
 	}
 }

@@ -2,10 +2,8 @@ package print
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
-	"assay/internal/assay"
 	"assay/internal/report"
 	"assay/internal/report/extract"
 	"assay/internal/report/gate"
@@ -13,55 +11,39 @@ import (
 	"assay/internal/report/page"
 )
 
-// failBlocks are what failing answers said: of pass with examples, and of each question that says something else.
+// failBlocks are what the sessions that failed the judge's rule have in common, and some of them. A question that is
+// answered with no is no fail by itself.
 func failBlocks(j report.Judge) (out []page.Block) {
-	types := page.Table{Columns: []page.Column{{Name: ""}, {Name: "sessions", Right: true}}}
-	for _, f := range j.Fails {
-		if f.N > 0 {
-			name := "fail"
-			if f.Criterion != assay.CriterionPass {
-				name = "no to " + f.Criterion
-			}
-			types.Rows = append(types.Rows, page.Row{Cells: []string{name, number.Whole(f.N)}})
-		}
-	}
-	if len(types.Rows) == 0 {
+	if len(j.Fails) == 0 || j.Fails[0].N == 0 {
 		return nil
 	}
-	out = append(out, page.Heading{Level: 3, Text: "What the fails say"})
-	if len(types.Rows) > 2 {
-		out = append(out, types)
-	}
-	f := j.Fails[0] // of pass
-	out = append(out, reasonBlocks("Reasons that come again:", f)...)
-	for _, other := range j.Fails {
-		if other.Criterion != f.Criterion && !slices.Equal(other.Reasons, f.Reasons) {
-			out = append(out, reasonBlocks("Reasons of no to "+other.Criterion+":", other)...)
+	f := j.Fails[0]
+	out = append(out, page.Heading{Level: 3, Text: "What the " + plural(f.N, "fail") + " say"})
+	if len(f.Types) > 1 {
+		t := page.Table{Title: "Answers of failing sessions", Columns: []page.Column{{Name: ""}, {Name: "sessions", Right: true}, {Name: "of the fails", Right: true}}}
+		for _, x := range f.Types {
+			t.Rows = append(t.Rows, page.Row{Cells: []string{x.Text, number.Whole(x.N), number.Percent(float64(x.N) / float64(f.N))}})
 		}
+		out = append(out, t)
 	}
-	var examples []string
+	var reasons, examples page.List
+	for _, r := range f.Reasons {
+		reasons.Items = append(reasons.Items, fmt.Sprintf("%s: %s", number.Whole(r.N), r.Text))
+	}
+	if reasons.Items != nil {
+		out = append(out, page.Paragraph{Text: "Reasons that come again:"}, reasons)
+	}
 	for _, x := range f.Examples {
 		text := x.Session
 		if x.Reason != "" {
 			text += ": " + x.Reason
 		}
-		examples = append(examples, text)
+		examples.Items = append(examples.Items, text)
 	}
-	if examples != nil {
-		out = append(out, page.Paragraph{Text: fmt.Sprintf("%d of %s, drawn at random:", len(examples), plural(f.N, "fail"))}, page.List{Items: examples})
+	if examples.Items != nil {
+		out = append(out, page.Paragraph{Text: fmt.Sprintf("%d of them, drawn at random:", len(examples.Items))}, examples)
 	}
 	return out
-}
-
-func reasonBlocks(title string, f report.Fails) []page.Block {
-	var l page.List
-	for _, r := range f.Reasons {
-		l.Items = append(l.Items, fmt.Sprintf("%s: %s", number.Whole(r.N), r.Text))
-	}
-	if l.Items == nil {
-		return nil
-	}
-	return []page.Block{page.Paragraph{Text: title}, l}
 }
 
 func callFacts(c extract.Calls) (f page.Facts) {
