@@ -173,7 +173,7 @@ func TestMakeRun(t *testing.T) {
 	if err != nil {
 		t.Fatalf("make run: %v\n%s", err, out)
 	}
-	for _, want := range []string{"completed", "pass (rate)", "arm treatment", "Point estimates without intervals"} {
+	for _, want := range []string{"completed", "pass: the judge's rule", "arm treatment", "treatment less control"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("make run does not print %q:\n%s", want, out)
 		}

@@ -13,6 +13,9 @@ func headline(r *Report) string {
 	if r.Assignment != nil && r.Assignment.Mismatch {
 		return mismatchText(r.Assignment)
 	}
+	if !r.Covers.Complete && r.Covers.Through == 0 {
+		return "Nothing is known yet."
+	}
 	var parts []string
 	for i := range r.Judges {
 		j := &r.Judges[i]

@@ -50,12 +50,18 @@ func reportPage(r report.Report) page.Page {
 	if r.Assignment != nil {
 		add(assignmentBlocks(r)...)
 	}
+	known := r.Covers.Complete || r.Covers.Through > 0
 	for _, j := range r.Judges {
-		add(judgeBlocks(r, j)...)
+		if known {
+			add(judgeBlocks(r, j)...)
+		}
 	}
 	add(page.Heading{Level: 2, Text: "Items and spend"}, itemFacts(r), spendFacts(r))
 	if len(r.Gates) > 0 {
 		add(page.Heading{Level: 2, Text: "Gates"}, gateList(r.Gates))
+	}
+	if !known {
+		return p
 	}
 	add(page.Heading{Level: 2, Text: "How to read this"})
 	notes := append(slices.Clone(r.Notes), legendTables)
