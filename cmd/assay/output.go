@@ -26,7 +26,7 @@ func (o outputFlags) format(a *app) (print.Format, error) {
 		return print.ParseFormat(o.Format)
 	case a.JSON:
 		return print.JSON, nil
-	case o.Output != "" && filepath.Ext(o.Output) != "":
+	case len(filepath.Ext(o.Output)) > 1:
 		return print.ParseFormat(filepath.Ext(o.Output))
 	}
 	return print.Text, nil

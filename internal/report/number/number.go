@@ -17,7 +17,7 @@ type Number struct {
 	Sampled        int64         `json:"n" doc:"sampled sessions"`
 	Answered       int64         `json:"answered" doc:"sessions with an answer to this question"`
 	Applies        int64         `json:"applies" doc:"answered sessions that the question applies to"`
-	Users          int64         `json:"users" doc:"users of the answered sessions; one that is not known counts as one of its own"`
+	Users          int64         `json:"users,omitempty" doc:"users of the answered sessions; one that is not known counts as one of its own; absent where they are not counted"`
 	Coverage       *float64      `json:"coverage" doc:"weighted share of the sample with an answer"`
 	Low            *float64      `json:"low" doc:"the value were everything missing lowest; no chance is in it"`
 	High           *float64      `json:"high" doc:"the value were everything missing highest"`

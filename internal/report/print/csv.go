@@ -54,8 +54,16 @@ func numberCells(n number.Number) []string {
 		low, high, confidence, method = figure(&i.Low), figure(&i.High), figure(&i.Confidence), string(i.Method)
 	}
 	count := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return []string{string(n.Target), figure(n.Value), low, high, confidence, method, count(n.Sampled), count(n.N), count(n.Answered), count(n.Applies), count(n.Users),
+	return []string{string(n.Target), figure(n.Value), low, high, confidence, method, count(n.Sampled), count(n.N), count(n.Answered), count(n.Applies), some(n.Users),
 		figure(n.Coverage), figure(n.Low), figure(n.High), string(n.Absent), string(n.IntervalAbsent)}
+}
+
+// some is a count, or nothing where it was not made.
+func some(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // differenceFigures are a difference in the same columns.
