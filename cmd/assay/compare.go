@@ -12,7 +12,7 @@ import (
 )
 
 type compareCmd struct {
-	A          string   `arg:"" help:"The baseline, e.g. r3."`
+	A          string   `arg:"" help:"The baseline, e.g. r3; last~1 is the run before the newest."`
 	B          string   `arg:"" help:"The run that is held against it; last is the project's newest."`
 	By         string   `enum:"session,case,none," default:"" placeholder:"KEY" help:"How sessions are paired: session (the judge changed), case (the agent changed) or none. Default: by what fits."`
 	Judge      string   `placeholder:"NAME" help:"Which judge, where the runs have several."`
@@ -33,7 +33,7 @@ Example:
 
     assay compare r3 r4
     assay compare r3 r4 --fail-if 'drop > 0.02' --fail-if 'coverage < 0.95'
-    assay compare r3 last -o comparison.html
+    assay compare last~1 last -o comparison.html
     assay compare r3 last --format junit -o gates.xml`
 }
 
