@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"crashes", testCrashes},
 		{"verdicts", testVerdicts},
 		{"repeats", testRegraded},
+		{"extracts", testExtracts},
 		{"units", testUnits},
 		{"seen", testSeen},
 		{"models", testModels},
