@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -162,10 +163,11 @@ func compile(given api.JudgeSource, allowCommand bool) (j assay.Judge, v assay.J
 	}, nil
 }
 
-// scripted answers true as soon as its gate is open.
+// scripted answers true, or false where no is set, as soon as its gate is open.
 type scripted struct {
 	gate   chan struct{}
 	opened atomic.Bool
+	no     atomic.Bool
 	calls  atomic.Int64
 	asked  chan struct{} // one per call, for those who wait for the first
 }
@@ -190,8 +192,9 @@ func (s *scripted) Ask(ctx context.Context, q judge.Question) judge.Reply {
 	}
 	select {
 	case <-s.gate:
-		yes := true
-		r.Answers = []assay.Answer{{Pass: &yes, Findings: []assay.Finding{{Criterion: "done", Value: json.RawMessage("true"), Applies: true, Reason: "<because>"}}}}
+		yes := !s.no.Load()
+		value := json.RawMessage(strconv.FormatBool(yes))
+		r.Answers = []assay.Answer{{Pass: &yes, Findings: []assay.Finding{{Criterion: "done", Value: value, Applies: true, Reason: "<because>"}}}}
 	case <-ctx.Done():
 		r.Class, r.Error = assay.ClassAborted, "cut"
 	}
