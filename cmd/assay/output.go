@@ -21,15 +21,23 @@ type outputFlags struct {
 
 // format is what was asked for; --json is a format too.
 func (o outputFlags) format(a *app) (print.Format, error) {
-	switch {
-	case o.Format != "":
+	if o.Format != "" {
 		return print.ParseFormat(o.Format)
+	}
+	f := print.Text
+	if len(filepath.Ext(o.Output)) > 1 {
+		var err error
+		if f, err = print.ParseFormat(filepath.Ext(o.Output)); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case a.JSON && f != print.JSON && f != print.Text:
+		return "", misuse("--json asks for JSON, and %s for %s", o.Output, f).WithHint("leave --json out, or end the file's name with .json")
 	case a.JSON:
 		return print.JSON, nil
-	case len(filepath.Ext(o.Output)) > 1:
-		return print.ParseFormat(filepath.Ext(o.Output))
 	}
-	return print.Text, nil
+	return f, nil
 }
 
 // write writes to the file or to the terminal; columns are the terminal's, 0 for a file.

@@ -74,7 +74,7 @@ func (p *pairing) criterion(out Criterion, m measure) Criterion {
 	out.A, out.B = p.level(j, m, func(x *joint) float64 { return x.a }), p.level(j, m, func(x *joint) float64 { return x.b })
 	out.Drop = p.drop(j, m, p.o.Confidence, p.frame())
 	out.Drop.Low, out.Drop.High = p.worst(m, p.frame())
-	if m.mean {
+	if m.mean || len(j) == 0 {
 		return out
 	}
 	if p.key == BySession || p.single {

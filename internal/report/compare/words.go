@@ -16,7 +16,11 @@ func (p *pairing) differs() (out []Differs) {
 		out = append(out, Differs{What: w, Words: fmt.Sprintf(format, args...)})
 	}
 	a, b := p.a, p.b
-	if a.e.Judge.Version != b.e.Judge.Version {
+	switch {
+	case a.e.Judge.Version == b.e.Judge.Version:
+	case a.e.Judge.Name != b.e.Judge.Name:
+		add(JudgeChanged, "Two judges: %s (%s) in A, %s (%s) in B.", a.e.Judge.Name, short(a.e.Judge.Version), b.e.Judge.Name, short(b.e.Judge.Version))
+	default:
 		add(JudgeChanged, "The judge changed: %s %s in A, %s %s in B.", a.e.Judge.Name, short(a.e.Judge.Version), b.e.Judge.Name, short(b.e.Judge.Version))
 	}
 	same := p.sameContents()
@@ -81,6 +85,8 @@ func headline(c *Comparison) string {
 	switch {
 	case changed(c, JudgeChanged) && changed(c, AgentChanged):
 		parts = append(parts, "The judge and the agent changed: nothing tells which of them moved what.")
+	case changed(c, JudgeChanged) && c.A.Judge != c.B.Judge:
+		parts = append(parts, "Two judges.")
 	case changed(c, JudgeChanged):
 		parts = append(parts, "The judge changed.")
 	case changed(c, AgentChanged):

@@ -77,16 +77,26 @@ func (e extracts) Findings(ctx context.Context, chain []assay.RunID, judge int, 
 	var out store.ExtractFinding
 	return e.s.read.do(ctx, func(c *conn) error {
 		return c.query(ctx, func(r row) error {
-			out = store.ExtractFinding{
-				Content: assay.ContentKey(r.int(0)), Criterion: r.text(1), Applies: r.bool(2), Abstained: r.bool(3), Value: r.text(4), Reason: r.text(5),
-				Quoted: r.bool(6), Unverified: r.bool(7),
-			}
+			parseFinding(r.text(0), &out)
 			return f(&out)
-		}, `SELECT i.content_id, v.criterion, v.applies, v.abstained, v.value, v.reason,
-			coalesce(v.evidence NOT IN ('null', '[]'), 0), coalesce(instr(v.evidence, '"verified":false') > 0, 0)
+		}, `SELECT concat_ws(char(0), i.content_id, v.criterion, v.applies, v.abstained,
+			coalesce(v.evidence NOT IN ('null', '[]'), 0), coalesce(instr(v.evidence, '"verified":false') > 0, 0), coalesce(v.value, ''), v.reason)
 			FROM items i CROSS JOIN verdicts v ON v.run_id = i.origin_run AND v.seq = i.origin_seq AND v.unit = ''
 			WHERE `+where+" AND i.state = 'graded' AND v.criterion <> ''", args...)
 	})
+}
+
+// parseFinding reads a finding in one text. The reason is all of the rest.
+func parseFinding(text string, out *store.ExtractFinding) {
+	var f [7]string
+	rest := text
+	for i := range f {
+		f[i], rest, _ = strings.Cut(rest, "\x00")
+	}
+	*out = store.ExtractFinding{
+		Content: assay.ContentKey(number(f[0])), Criterion: f[1], Applies: f[2] == "1", Abstained: f[3] == "1",
+		Quoted: f[4] == "1", Unverified: f[5] == "1", Value: f[6], Reason: rest,
+	}
 }
 
 func (e extracts) Calls(ctx context.Context, chain []assay.RunID, judge int, f func(*store.ExtractCall) error) error {
