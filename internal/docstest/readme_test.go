@@ -47,7 +47,7 @@ func runReadme(t *testing.T, bin string) {
 		}
 		switch {
 		case b.language == "output":
-			checkPrinted(t, b, printed)
+			checkPrinted(t, "README.md", b, printed)
 		case calls && b.language != "sh":
 			t.Errorf("README.md:%d: commands stand in sh blocks, which this test runs", b.line)
 		case calls && strings.HasPrefix(text, "assay serve"):
@@ -89,7 +89,7 @@ func runBlock(t *testing.T, bin, dir string, b block, script string) string {
 }
 
 // checkPrinted compares lines without regard to how they are indented; "..." leaves lines out.
-func checkPrinted(t *testing.T, b block, printed string) {
+func checkPrinted(t *testing.T, page string, b block, printed string) {
 	t.Helper()
 	have := map[string]bool{}
 	for line := range strings.Lines(printed) {
@@ -97,7 +97,7 @@ func checkPrinted(t *testing.T, b block, printed string) {
 	}
 	for i, line := range b.lines {
 		if want := strings.Join(strings.Fields(line), " "); want != "" && want != "..." && !have[want] {
-			t.Errorf("README.md:%d: the command before does not print %q. It prints:\n%s", b.line+i, line, printed)
+			t.Errorf("%s:%d: the command before does not print %q. It prints:\n%s", page, b.line+i, line, printed)
 			return
 		}
 	}
@@ -176,6 +176,11 @@ func TestMakeRun(t *testing.T) {
 	for _, want := range []string{"completed", "pass: the judge's rule", "arm treatment", "treatment less control"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("make run does not print %q:\n%s", want, out)
+		}
+	}
+	for _, b := range pages(t)["docs/REPORTS.md"].blocks {
+		if b.language == "text" && strings.HasPrefix(b.lines[0], "demo-support:") {
+			checkPrinted(t, "docs/REPORTS.md", b, string(out))
 		}
 	}
 }
