@@ -29,7 +29,9 @@ func TestTheBusyDayWeighsWhatItWeighs(t *testing.T) {
 		return reporttest.Verdict("ok", number(s) < 60 || number(s) >= 63, "")
 	})
 	w.Judge("j", "v2", question)
-	b := w.Run(plan, func(s reporttest.Session, _ int) reporttest.Answer { return reporttest.Verdict("ok", number(s) >= 20, "") })
+	b := w.Run(plan, func(s reporttest.Session, _ int) reporttest.Answer {
+		return reporttest.Verdict("ok", number(s) >= 20, "")
+	})
 	c := build(w, a, b, compare.Options{})
 	k := c.Criteria[0]
 	if k.Table.Regressed != 20 || k.Table.Fixed != 3 {
