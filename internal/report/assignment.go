@@ -37,8 +37,7 @@ func (v *view) assignment() *Assignment {
 	return out
 }
 
-// meant are the shares that arms were meant to have; nil where any would do. An arm that nobody named was meant
-// to have none: it is given the smallest share that can be tested.
+// meant are the shares that arms were meant to have; nil where any would do.
 func (v *view) meant(arms []ArmCount) []float64 {
 	if v.o.AnyShares {
 		return nil
@@ -48,7 +47,7 @@ func (v *view) meant(arms []ArmCount) []float64 {
 	for i, a := range arms {
 		shares[i] = 1
 		if v.o.Shares != nil {
-			shares[i] = max(v.o.Shares[a.Arm], 1e-9)
+			shares[i] = v.o.Shares[a.Arm]
 		}
 		all += shares[i]
 	}

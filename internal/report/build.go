@@ -176,6 +176,9 @@ func compose(f facts, o Options) (Report, error) {
 		Covers: f.chain.Covers, Counts: f.counts, Excluded: root.Left, Judges: []Judge{}, Spend: f.spendOf(), Notes: []string{},
 	}
 	v := newView(f, o)
+	if err := v.checkArms(); err != nil {
+		return r, err
+	}
 	r.Assignment = v.assignment()
 	for i := range head.Spec.Judges {
 		r.Judges = append(r.Judges, v.judge(i))

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"assay/internal/assay"
 	"assay/internal/report/number"
@@ -27,6 +28,34 @@ func (v *view) armSizes() (arms []ArmCount, untagged, all int64) {
 	}
 	slices.SortFunc(arms, func(a, b ArmCount) int { return cmp.Compare(a.Arm, b.Arm) })
 	return arms, untagged, all
+}
+
+// checkArms refuses what names an arm that the frame does not have, and shares that leave one out: a slip of the pen
+// would be taken for what was meant.
+func (v *view) checkArms() error {
+	arms, _, _ := v.armSizes()
+	var names []string
+	for _, a := range arms {
+		names = append(names, a.Arm)
+	}
+	has := "it has " + strings.Join(names, ", ")
+	if len(names) == 0 {
+		has = "its sessions are all untagged: `assay project set` says which metadata key is the arm"
+	}
+	for arm := range v.o.Shares {
+		if !slices.Contains(names, arm) {
+			return assay.Errorf(assay.CodeInvalid, "there is no arm %q in the frame of this run", arm).WithHint("%s", has)
+		}
+	}
+	for _, arm := range names {
+		if _, ok := v.o.Shares[arm]; v.o.Shares != nil && !ok {
+			return assay.Errorf(assay.CodeInvalid, "the shares do not say how many sessions of arm %q were meant", arm).WithHint("give a share for each arm, above 0")
+		}
+	}
+	if v.o.Control != "" && !slices.Contains(names, v.o.Control) {
+		return assay.Errorf(assay.CodeInvalid, "there is no arm %q in the frame of this run that could be the control", v.o.Control).WithHint("%s", has)
+	}
+	return nil
 }
 
 // control is the arm that the others are against; "" where there are no two arms.

@@ -16,7 +16,8 @@ import "math"
 //
 //	n* = min(n/(1-f), q(1-q)/v) (t_{n-1}/t_df)^2
 //
-// q = sum W_h q_h, f = n/N for the window and 0 for the process, df = n - H, with users freedom() (Korn and
+// q = sum W_h q_h, of a part of the units over the part's share, with what smoothing adds to both; f = n/N for the
+// window and 0 for the process; df = n - H, with users freedom() (Korn and
 // Graubard, Confidence intervals for proportions with small expected number of positive counts estimated from
 // survey data, Survey Methodology 24, 1998, who take the variance unsmoothed).
 //

@@ -13,7 +13,7 @@ import (
 // slowSpread is the formula of RateInterval as its comment has it, for strata that need no merge and users
 // that are not known.
 func slowSpread(strata []Stratum, target Target) (p, q, v, n, df float64) {
-	var size, y, d float64
+	var size, y, d, domain float64
 	for _, h := range strata {
 		size += float64(h.Size)
 	}
@@ -50,10 +50,11 @@ func slowSpread(strata []Stratum, target Target) (p, q, v, n, df float64) {
 		if (h.Sum == 0 || h.Sum == float64(h.Domain)) && (target == Process || f < 1) {
 			ys, ds = append(ys, 0, 1), append(ds, 1, 1)
 		}
-		var a, b, hits float64
+		var a, b, hits, inside float64
 		for i := range ys {
 			e := (ys[i] - p*ds[i]) / d
 			a, b, hits = a+e/float64(len(ys)), b+e*e/float64(len(ys)), hits+ys[i]/float64(len(ys))
+			inside += ds[i] / float64(len(ys))
 		}
 		left := 1.0
 		if target == Window {
@@ -62,9 +63,9 @@ func slowSpread(strata []Stratum, target Target) (p, q, v, n, df float64) {
 			v += w * mean * mean / size
 		}
 		v += w * w * left * max(b-a*a, 0) / max(float64(h.Observed)-1, 1)
-		q += w * hits / d
+		q, domain = q+w*hits, domain+w*inside
 	}
-	return p, min(q, 1), v, n, df
+	return p, min(q/domain, 1), v, n, df
 }
 
 // genLone are strata that need no merge.

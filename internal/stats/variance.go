@@ -27,7 +27,7 @@ func (l *level) variance(users []Cell, target Target) (spread, Absence) {
 // byUnit takes the units of a stratum as independent.
 func (l *level) byUnit(target Target) spread {
 	out := spread{census: target == Window, method: MethodSmoothed, df: l.n}
-	var v, q, vary []float64
+	var v, q, domain, vary []float64
 	for _, h := range l.groups {
 		w, n := l.weight(h), float64(h.Observed)
 		f := n / float64(h.Size)
@@ -42,7 +42,7 @@ func (l *level) byUnit(target Target) spread {
 			out.df--
 		}
 		m := l.moments(h, n, target == Process || f < 1)
-		q = append(q, w*m.share)
+		q, domain = append(q, w*m.share), append(domain, float64(h.Size)*m.domain)
 		v = append(v, w*w*left*m.variance/max(n-1, 1))
 		if target == Process {
 			v = append(v, w*m.mean*m.mean/l.size)
@@ -50,7 +50,8 @@ func (l *level) byUnit(target Target) spread {
 		}
 	}
 	out.v, out.vary = total(v), total(vary)
-	out.q = min(max(total(q)/l.d, 0), 1)
+	// Of a part that a stratum shows nothing of, what is added to its hits is added to its units too.
+	out.q = min(max(total(q)/(total(domain)/l.size), 0), 1)
 	return out
 }
 
@@ -98,6 +99,7 @@ type moments struct {
 	mean, variance float64 // variance divides by n
 	fourth         float64 // mean (e - mean)^4, of numbers that are -1, 0 or 1
 	share          float64 // (smoothed) mean of y
+	domain         float64 // (smoothed) share of the units to which the question applies
 	smoothed       bool
 }
 
@@ -110,7 +112,7 @@ func (l *level) moments(h group, n float64, smooth bool) moments {
 		y += l.least.X + l.most.X
 		y2 += sq(l.least.X) + sq(l.most.X)
 	}
-	m.share = y / n
+	m.share, m.domain = y/n, d/n
 	// Powers of y - p d with d^2 = d, y d = y and, from the third on, y^3 = y.
 	p, e := l.p, n*l.d
 	mean := (y - p*d) / e

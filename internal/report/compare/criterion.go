@@ -219,8 +219,12 @@ func tableOf(j []joint) *Table {
 	return &t
 }
 
-// equalWeights says that every pair stands for as many sessions.
+// equalWeights says that every pair stands for as many sessions, and that no user has two: McNemar's test knows
+// neither weights nor users.
 func (p *pairing) equalWeights(j []joint) bool {
+	if users(j) != int64(len(j)) {
+		return false
+	}
 	n := make([]float64, len(p.strata))
 	for i := range j {
 		n[j[i].at]++

@@ -23,7 +23,7 @@ func Comparison(w io.Writer, f Format, c compare.Comparison, flips []compare.Fli
 	case CSV:
 		return comparisonCSV(w, c)
 	case JUnit:
-		return comparisonJUnit(w, c)
+		return junit(w, "assay compare "+c.A.Run.String()+" "+c.B.Run.String(), "compared", c.Headline, c.Gates)
 	}
 	return write(w, f, comparisonPage(c, flips), columns)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"io"
 
-	"assay/internal/report/compare"
 	"assay/internal/report/gate"
 	"assay/internal/report/page"
 )
@@ -34,12 +33,11 @@ type outcome struct {
 	Message string `xml:"message,attr"`
 }
 
-// comparisonJUnit has a test case for each gate, and one for the comparison itself, which always passes. A gate that
-// is inconclusive is an error and not a failure: nobody knows.
-func comparisonJUnit(w io.Writer, c compare.Comparison) error {
-	name := "assay compare " + c.A.Run.String() + " " + c.B.Run.String()
-	s := suite{Name: name, Cases: []testCase{{Class: name, Name: "compared", Out: page.Clean(c.Headline)}}}
-	for _, g := range c.Gates {
+// junit has a test case for each gate, and one for the report itself, which always passes. A gate that is inconclusive
+// is an error and not a failure: nobody knows.
+func junit(w io.Writer, name, what, headline string, gates []gate.Outcome) error {
+	s := suite{Name: name, Cases: []testCase{{Class: name, Name: what, Out: page.Clean(headline)}}}
+	for _, g := range gates {
 		one := testCase{Class: name, Name: page.Clean(g.Text)}
 		switch g.Decision {
 		case gate.Fail:

@@ -22,7 +22,7 @@ func Report(w io.Writer, f Format, r report.Report, columns int) error {
 	case CSV:
 		return reportCSV(w, r)
 	case JUnit:
-		return unknown(f, "a report")
+		return junit(w, "assay report "+r.Run.ID.String(), "reported", r.Headline, r.Gates)
 	}
 	return write(w, f, reportPage(r), columns)
 }

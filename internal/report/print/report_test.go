@@ -124,9 +124,6 @@ func TestParseFormat(t *testing.T) {
 	if _, err := print.ParseFormat("pdf"); err == nil {
 		t.Error("pdf is no format")
 	}
-	if err := print.Report(&bytes.Buffer{}, print.JUnit, report.Report{}, 0); err == nil {
-		t.Error("a report has no JUnit")
-	}
 	if out := text(t, report.Report{}, 100); out == "" {
 		t.Error("an empty report is an empty page")
 	}
