@@ -51,6 +51,9 @@ func load(ctx context.Context, s store.Store, a, b assay.Run, o *Options) (*pair
 	if err != nil {
 		return nil, err
 	}
+	if a.ID == b.ID && ha.judge == hb.judge {
+		return nil, assay.Errorf(assay.CodeInvalid, "%s is compared with itself", a.ID).WithHint("name another run, or two judges of this one")
+	}
 	return pair(ha, hb, *o)
 }
 
@@ -66,8 +69,6 @@ func (o *Options) check(a, b assay.Run) error {
 		return assay.Errorf(assay.CodeInvalid, "runs cannot be paired by %q", o.Key).WithHint("use session, case or none")
 	case a.ProjectID != b.ProjectID:
 		return assay.Errorf(assay.CodeInvalid, "%s is of project %s and %s of project %s", a.ID, a.Project, b.ID, b.Project).WithHint("compare runs of one project")
-	case a.ID == b.ID && o.JudgeA == o.JudgeB:
-		return assay.Errorf(assay.CodeInvalid, "%s is compared with itself", a.ID).WithHint("name another run, or two judges of this one")
 	}
 	for _, g := range o.Gates {
 		if g.Metric != gate.Drop && g.Metric != gate.Coverage && g.Metric != gate.Errors {

@@ -1,8 +1,10 @@
 package compare_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"assay/internal/assay"
@@ -157,5 +159,75 @@ func TestByCaseAndByNone(t *testing.T) {
 	}
 	if paired := build(w, a, b, compare.Options{}).Criteria[0].Drop; math.Abs(*paired.Value-*none.Drop.Value) > 0.01 {
 		t.Errorf("paired %v, not paired %v", *paired.Value, *none.Drop.Value)
+	}
+}
+
+// The order in which sessions were dispatched, and so that of rows, changes not a bit.
+func TestOrderChangesNothing(t *testing.T) {
+	numbers := func(turn func([]reporttest.Session)) string {
+		list := sessions(240)
+		turn(list)
+		w := reporttest.New(t, list)
+		question := assay.Criterion{Name: "ok", Type: assay.Boolean}
+		var runs []assay.Run
+		for i, version := range []assay.Hash{"v1", "v2"} {
+			w.Judge("j", version, question)
+			runs = append(runs, w.Run(reporttest.Plan{Judge: "j", Eligible: func(h assay.Stratum, n int64) int64 { return n * int64(3+len(h.Arm)) }}, func(s reporttest.Session, _ int) reporttest.Answer {
+				return reporttest.Verdict("ok", ok(number(s)) != (i == 1 && number(s)%7 == 1), "")
+			}))
+		}
+		var out string
+		for _, key := range []compare.Key{compare.BySession, compare.ByCase, compare.ByNone} {
+			c := build(w, runs[0], runs[1], compare.Options{Key: key})
+			raw, err := json.Marshal(c.Criteria)
+			w.Must(err)
+			out += string(raw) + "\n"
+		}
+		return out
+	}
+	if a, b := numbers(func([]reporttest.Session) {}), numbers(slices.Reverse[[]reporttest.Session]); a != b {
+		t.Errorf("in one order\n%s\nin the other\n%s", a, b)
+	}
+}
+
+// What is shown because it was found has a wider interval, whole questions too; and a run is not compared with itself.
+func TestExploratoryDrops(t *testing.T) {
+	w := reporttest.New(t, sessions(240))
+	names := []string{"a", "b", "c", "d", "e"}
+	var criteria []assay.Criterion
+	for _, n := range names {
+		criteria = append(criteria, assay.Criterion{Name: n, Type: assay.Boolean})
+	}
+	var runs []assay.Run
+	for i, version := range []assay.Hash{"v1", "v2"} {
+		w.Judge("j", version, criteria...)
+		runs = append(runs, w.Run(reporttest.Plan{Judge: "j"}, func(s reporttest.Session, _ int) reporttest.Answer {
+			yes := true
+			out := reporttest.Answer{Pass: &yes}
+			for n, name := range names {
+				out.Findings = append(out.Findings, reporttest.Said(name, !(i == 1 && n == 0 && number(s)%6 == 1), ""))
+			}
+			return out
+		}))
+	}
+	c := build(w, runs[0], runs[1], compare.Options{})
+	for _, k := range c.Criteria {
+		switch {
+		case k.Name == assay.CriterionPass:
+			if !k.Drop.Primary || k.Drop.Marked {
+				t.Errorf("pass: %+v", k.Drop)
+			}
+		case k.Name == "a":
+			if !k.Drop.Marked || k.Drop.Interval.Confidence <= 0.95 {
+				t.Errorf("a fell and is not shown so: %+v %+v", k.Drop, k.Drop.Interval)
+			}
+		case k.Drop.Marked:
+			t.Errorf("%s did not change: %+v", k.Name, k.Drop)
+		}
+	}
+	for _, o := range []compare.Options{{}, {JudgeA: "j"}, {JudgeB: "j"}} {
+		if _, err := compare.Build(w.Ctx, w.Store, runs[0], runs[0], o); assay.CodeOf(err) != assay.CodeInvalid {
+			t.Errorf("compared with itself, %+v: %v", o, err)
+		}
 	}
 }

@@ -121,6 +121,8 @@ type Criterion struct {
 	Noise   *Expected           `json:"noise,omitempty"`
 	// McNemar is there only where every pair weighs the same.
 	McNemar *float64 `json:"mcnemar_p,omitempty" doc:"exact, on raw counts; absent where weights differ"`
+
+	again func(confidence float64) number.Difference // for another confidence
 }
 
 // Table counts pairs, unweighted.

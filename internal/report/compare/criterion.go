@@ -72,7 +72,8 @@ func (p *pairing) criterion(out Criterion, m measure) Criterion {
 	j := p.joints(m.at, m.other, m.of)
 	out.Pairs = int64(len(j))
 	out.A, out.B = p.level(j, m, func(x *joint) float64 { return x.a }), p.level(j, m, func(x *joint) float64 { return x.b })
-	out.Drop = p.drop(j, m, p.o.Confidence, p.frame())
+	out.again = func(confidence float64) number.Difference { return p.drop(j, m, confidence, p.frame()) }
+	out.Drop = out.again(p.o.Confidence)
 	out.Drop.Low, out.Drop.High = p.worst(m, p.frame())
 	if m.mean || len(j) == 0 {
 		return out

@@ -24,7 +24,7 @@ func (p *pairing) adjust(c *Comparison) {
 		if k.Name == p.o.Primary && !primary {
 			k.Drop.Primary, primary = true, true
 		} else {
-			all = append(all, shown{&k.Drop, nil})
+			all = append(all, shown{&k.Drop, k.again})
 		}
 		for _, parts := range [...][]DropPart{k.Arms, k.Strata} {
 			for n := range parts {

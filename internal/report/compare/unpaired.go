@@ -21,7 +21,10 @@ func (p *pairing) unpaired(out Criterion, m measure) Criterion {
 			out.Drop.Value = new(*out.A.Value - *out.B.Value)
 		}
 	} else {
-		out.Drop = number.DifferenceOf(stats.RateDifference(a, b, p.o.Confidence))
+		out.again = func(confidence float64) number.Difference {
+			return number.DifferenceOf(stats.RateDifference(a, b, confidence))
+		}
+		out.Drop = out.again(p.o.Confidence)
 	}
 	if out.A.Low != nil && out.A.High != nil && out.B.Low != nil && out.B.High != nil {
 		out.Drop.Low, out.Drop.High = new(*out.A.Low-*out.B.High), new(*out.A.High-*out.B.Low)
