@@ -338,3 +338,40 @@ func TestShares(t *testing.T) {
 		}
 	}
 }
+
+// Of several arms the largest is the control where none is called so; no lift is the primary one, one that is found has
+// a wider interval, and at most thirty agent versions are shown.
+func TestSeveralArms(t *testing.T) {
+	w := world{size: map[assay.Stratum]int64{}}
+	for i := range 1200 {
+		x := row{day: fmt.Sprintf("2026-03-%02d", 1+i%5), arm: []string{"big", "big", "good", "same"}[i%4], user: fmt.Sprint("u", i), agent: fmt.Sprintf("v%02d", i%31)}
+		if x.arm == "good" || i%3 > 0 {
+			x.pass = extract.Yes
+		}
+		w.rows = append(w.rows, x)
+	}
+	r := w.report(t, Options{Shares: map[string]float64{"big": 2, "good": 1, "same": 1}})
+	k := r.Judges[0].Criteria[0]
+	if len(k.Lifts) != 2 || k.Lifts[0].Control != "big" || k.Lifts[1].Control != "big" {
+		t.Fatalf("lifts %+v", k.Lifts)
+	}
+	good, same := k.Lifts[0].Lift, k.Lifts[1].Lift
+	if good.Primary || same.Primary || good.Q == nil || !good.Marked || same.Marked {
+		t.Errorf("good %+v, same %+v", good, same)
+	}
+	if good.Interval.Confidence < 0.95 || same.Interval.Confidence != 0.95 || good.Interval.Low <= 0 {
+		t.Errorf("good %+v, same %+v", good.Interval, same.Interval)
+	}
+	if n := len(k.Measures[0].ByAgent); n != mostParts || !strings.Contains(strings.Join(r.Notes, " "), "of 31 agent versions the 30") {
+		t.Errorf("%d agent versions are shown; notes %q", n, r.Notes)
+	}
+	if r.Assignment.Mismatch || !w.report(t, Options{}).Assignment.Mismatch || w.report(t, Options{AnyShares: true}).Assignment.P != nil {
+		t.Error("shares are tested against what was meant, and not where any would do")
+	}
+	for _, o := range []Options{{Control: "moon"}, {Shares: map[string]float64{"big": 1, "good": 1}}, {Shares: map[string]float64{"big": 1, "good": 1, "same": 1, "moon": 1}}} {
+		f := facts{chain: extract.Chain{Strata: []assay.PlannedStratum{{Stratum: assay.Stratum{Arm: "big"}, Eligible: 1}, {Stratum: assay.Stratum{Arm: "good"}, Eligible: 1, Index: 1}, {Stratum: assay.Stratum{Arm: "same"}, Eligible: 1, Index: 2}}}}
+		if err := newView(f, o).checkArms(); assay.CodeOf(err) != assay.CodeInvalid {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
