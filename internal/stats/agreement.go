@@ -140,8 +140,16 @@ func (a Agreement) kappa(p [][]float64, n float64, weights Weights, confidence f
 	}
 	below := n * sq(1-pe)
 	a.Kappa = Known(kappa)
-	a.decide(max(v-sq(kappa-pe*(1-kappa)), 0)/below, max(v0-pe*pe, 0)/below, confidence)
+	a.decide(less(v, sq(kappa-pe*(1-kappa)))/below, less(v0, pe*pe)/below, confidence)
 	return a
+}
+
+// less is v - x of a variance, and 0 where rounding alone keeps them apart.
+func less(v, x float64) float64 {
+	if v-x <= 1e-12*v {
+		return 0
+	}
+	return v - x
 }
 
 func sq(x float64) float64 { return x * x }

@@ -259,6 +259,10 @@ func TestWeighKappa(t *testing.T) {
 	if a := WeighKappa(weighed, 10, Unweighted, 0.95); a.Interval.Width() <= Kappa(table, Unweighted, 0.95).Interval.Width() {
 		t.Error("fewer units are surer")
 	}
+	// One rater said the same of all: kappa is 0 whatever the weights are, and nothing says how sure that is.
+	if a := WeighKappa([][]float64{{0.1 + 0.2, 0}, {41.7 / 3, 0}}, 17.3, Unweighted, 0.95); math.Abs(a.Kappa.X) > 1e-12 || a.Interval.Ok() {
+		t.Errorf("one answer only: %+v", a)
+	}
 	if a := WeighKappa([][]float64{{0, 0}, {0, 0}}, 1, Unweighted, 0.95); a.Kappa.Absent != NothingPaired {
 		t.Errorf("nothing: %s", a.Kappa.Absent)
 	}

@@ -109,7 +109,11 @@ func changed(c *Comparison, w What) bool {
 func dropText(c *Comparison, k *Criterion) string {
 	d := k.Drop
 	if d.Value == nil {
-		return fmt.Sprintf("No drop of %s: %s.", k.Name, number.Why(d.Absent))
+		text := fmt.Sprintf("No drop of %s: %s.", k.Name, number.Why(d.Absent))
+		if slices.ContainsFunc(c.Criteria, func(o Criterion) bool { return o.Drop.Value != nil }) {
+			text += " --primary names another question."
+		}
+		return text
 	}
 	say, unit := number.Points, " points"
 	if k.Kind == "mean" {

@@ -45,7 +45,7 @@ func comparisonPage(c compare.Comparison, flips []compare.Flip) page.Page {
 		add(page.Heading{Level: 3, Text: "Gates"}, gateList(c.Gates))
 	}
 	for i, k := range c.Criteria {
-		if i == 0 || !same(k, c.Criteria[0]) {
+		if k.Kind != "share" && (i == 0 || !same(k, c.Criteria[0])) { // of each value in parts there would be too many
 			add(partBlocks(k)...)
 		}
 	}

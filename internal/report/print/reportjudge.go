@@ -59,6 +59,14 @@ func criterionBlocks(r report.Report, j report.Judge, k report.Criterion) []page
 	if k.Question != "" {
 		out = append(out, page.Paragraph{Text: k.Question, Tone: page.Note})
 	}
+	if len(k.Measures) == 1 && k.Measures[0].Overall.Absent == stats.NothingInDomain { // nor is there a number of any part
+		of := plural(k.Measures[0].Overall.Answered, "answer")
+		text := "Absent: the question applies to none of " + of + "."
+		if k.Name == assay.CriterionPass {
+			text = "Absent: the judge has no rule for pass, or it is undefined for all of " + of + "."
+		}
+		return append(out, page.Paragraph{Text: text})
+	}
 	if k.Name != assay.CriterionPass && reflect.DeepEqual(k.Measures, j.Criteria[0].Measures) {
 		out = append(out, page.Paragraph{Text: "The numbers are those of pass."})
 		if text := answerText(k); text != "" {
