@@ -27,6 +27,7 @@ type checker struct {
 	strata   []assay.PlannedStratum
 	place    map[int32]int
 	truths   []truth
+	undrawn  int64                       // graded sessions that a draw whose labels are used could not draw
 	ratings  map[int32]map[string]string // by row and rater: what they said
 	out      Check
 }
@@ -159,16 +160,6 @@ func (c *checker) column() *extract.Column { return &c.e.Columns[c.at] }
 
 func (c *checker) stratumOf(row int32) assay.Stratum {
 	return c.strata[c.place[c.e.Rows[row].Stratum]].Stratum
-}
-
-// answers are all that the judge can have said.
-func (c *checker) answers() []extract.Answer {
-	n := max(len(c.column().Values), 2)
-	out := make([]extract.Answer, n)
-	for i := range out {
-		out[i] = extract.Answer(i)
-	}
-	return out
 }
 
 // said is a row's answer as a JSON value.

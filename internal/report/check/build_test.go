@@ -170,3 +170,39 @@ func TestNoLabels(t *testing.T) {
 		t.Errorf("%+v %+v", c.Rates.Corrected, c.Confusion.Accuracy)
 	}
 }
+
+// Labels that were drawn by what one version said are weighed by what that version said, whichever version is checked.
+func TestADrawOfAnotherVersion(t *testing.T) {
+	w, first := world(t, 400)
+	d, members := drawn(w, first, assay.DrawVerdicts, 120)
+	label(w, "ann", d.ID, members, good, nil)
+	w.Judge("j", "v2", assay.Criterion{Name: "ok", Type: assay.Boolean})
+	kinder := func(i int) bool { return said(i) || i%15 == 0 }
+	second := w.Run(reporttest.Plan{Judge: "j"}, func(s reporttest.Session, _ int) reporttest.Answer {
+		return reporttest.Verdict("ok", kinder(number(s)), "because")
+	})
+	c := build(w, check.Options{Run: &second})
+	if c.Run != second.ID || c.Labels.Used != 120 {
+		t.Fatalf("labels %+v of %s", c.Labels, c.Run)
+	}
+	// The truth is 0.8. Had every label the same weight, half of them failing, it would come out near 0.55.
+	if corrected := c.Rates.Corrected; corrected.Value == nil || math.Abs(*corrected.Value-0.8) > 0.04 {
+		t.Errorf("corrected %+v", corrected)
+	}
+	var wrong float64
+	for i := range 400 {
+		if kinder(i) != good(i) {
+			wrong++
+		}
+	}
+	if got := c.Confusion.Accuracy; math.Abs(*got.Value-(1-wrong/400)) > 0.04 {
+		t.Errorf("agreement %v, truth %v", *got.Value, 1-wrong/400)
+	}
+	// A run of a part of the sessions, and one of more than the draw could draw.
+	part := w.Run(reporttest.Plan{Judge: "j", Chosen: func(s reporttest.Session) bool { return number(s) < 300 }}, func(s reporttest.Session, _ int) reporttest.Answer {
+		return reporttest.Verdict("ok", kinder(number(s)), "because")
+	})
+	if c := build(w, check.Options{Run: &part}); c.Labels.Elsewhere == 0 || math.Abs(*c.Rates.Corrected.Value-0.8) > 0.06 {
+		t.Errorf("a part: %+v %+v", c.Labels, c.Rates.Corrected)
+	}
+}

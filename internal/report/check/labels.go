@@ -150,15 +150,29 @@ func plain(raw string) string {
 	return string(out)
 }
 
-// cell is what decides how likely a session was to be drawn: its stratum and, of a draw by verdict, what the judge said.
+// cell is what decides how likely a session was to be drawn: its stratum and, of a draw by verdict, what the judge of
+// the draw said.
 type cell struct {
 	stratum assay.Stratum
 	answer  extract.Answer
 }
 
-// chances are a draw's probabilities by cell, times the share of its members that was labelled: those are labelled
-// in the order of a draw, any beginning of which is a draw of fewer.
-type chances map[cell]float64
+// chances are a draw's probabilities: by cell, times the share of the cell's members that was labelled, since members
+// are labelled in the order of a draw, any beginning of which is a draw of fewer. cells has every session that could be
+// drawn.
+type chances struct {
+	p     map[cell]float64
+	cells map[assay.ContentKey]cell
+}
+
+// of is the chance of a content, 0 where it could not be drawn.
+func (ch chances) of(content assay.ContentKey) float64 {
+	at, ok := ch.cells[content]
+	if !ok {
+		return 0
+	}
+	return ch.p[at]
+}
 
 // weigh gives each truth its probability and says which of them enter estimates: those of draws, or those that were
 // recorded, whichever are more. Two designs cannot be one sample without knowing how they overlap.
@@ -241,7 +255,7 @@ func (c *checker) useDraws(ctx context.Context, s store.Store, labelled map[int6
 		default:
 			missed := 1.0
 			for _, ch := range all {
-				missed *= 1 - ch[c.cellOf(t.row)]
+				missed *= 1 - ch.of(c.e.Rows[t.row].Content)
 			}
 			if t.probability = 1 - missed; t.probability > 0 {
 				t.in = true
@@ -263,47 +277,76 @@ func keys[K comparable, V any](m map[K]V) func(func(K) bool) {
 	}
 }
 
-func (c *checker) cellOf(row int32) cell {
-	return cell{c.stratumOf(row), c.column().Answers[row]}
+// frameOf is every session that a draw could draw, by cell: those that its run had graded then. What is drawn at
+// random has its chance whatever the judge said.
+func (c *checker) frameOf(ctx context.Context, s store.Store, d assay.Draw) (map[assay.ContentKey]cell, error) {
+	e, chain, at := c.e, c.chain, c.at
+	if d.Run != c.run.ID || d.Version != c.e.Judge.Version {
+		run, err := s.Runs().Get(ctx, d.Run)
+		if err != nil {
+			return nil, err
+		}
+		judge := slices.IndexFunc(run.Spec.Judges, func(j assay.RunJudge) bool { return j.Version == d.Version })
+		if judge < 0 {
+			return nil, assay.Errorf(assay.CodeInternal, "draw %d names a judge that run %s does not have", d.ID, d.Run)
+		}
+		if chain, err = extract.ChainOf(ctx, s, run); err != nil {
+			return nil, err
+		}
+		if e, err = extract.Load(ctx, s, chain, judge); err != nil {
+			return nil, err
+		}
+		at = slices.IndexFunc(e.Columns, func(k extract.Column) bool { return k.Criterion.Name == d.Criterion })
+	}
+	strata := map[int32]assay.Stratum{}
+	for _, h := range chain.Strata {
+		strata[int32(h.Index)] = h.Stratum
+	}
+	frame := make(map[assay.ContentKey]cell, len(e.Rows))
+	for i := range e.Rows {
+		if at < 0 || e.Columns[at].Answers[i] < 0 {
+			continue
+		}
+		to := cell{stratum: strata[e.Rows[i].Stratum]}
+		if d.Method == assay.DrawVerdicts {
+			to.answer = e.Columns[at].Answers[i]
+		}
+		frame[e.Rows[i].Content] = to
+	}
+	return frame, nil
 }
 
-// chancesOf reads a draw's members: all of one cell have one probability. What is drawn at random has it whatever the
-// judge said.
+// chancesOf reads a draw's members: all of one cell have one probability.
 func (c *checker) chancesOf(ctx context.Context, s store.Store, d assay.Draw, labelled map[int32]bool) (chances, int, error) {
-	type counted struct {
-		p               float64
-		members, worked float64
+	type counted struct{ p, members, worked float64 }
+	frame, err := c.frameOf(ctx, s, d)
+	if err != nil {
+		return chances{}, 0, err
 	}
 	cells := map[cell]*counted{}
 	members := 0
-	err := s.Labels().Drawn(ctx, d.ID, func(content assay.ContentKey, stratum assay.Stratum, p float64) error {
+	err = s.Labels().Drawn(ctx, d.ID, func(content assay.ContentKey, _ assay.Stratum, p float64) error {
 		members++
-		at := cell{stratum: stratum}
-		row, here := c.rows[content]
-		if d.Method == assay.DrawVerdicts {
-			if !here {
-				return nil // another run's answer is not known here
-			}
-			at.answer = c.column().Answers[row]
+		at, ok := frame[content]
+		if !ok {
+			return nil // erased since
 		}
 		if cells[at] == nil {
 			cells[at] = &counted{p: p}
 		}
 		cells[at].members++
-		if here && labelled[row] {
+		if row, here := c.rows[content]; here && labelled[row] {
 			cells[at].worked++
 		}
 		return nil
 	})
-	out := chances{}
+	out := chances{p: map[cell]float64{}, cells: frame}
 	for at, n := range cells {
-		p := n.p * n.worked / n.members
-		if d.Method == assay.DrawVerdicts {
-			out[at] = p
-			continue
-		}
-		for _, answer := range c.answers() {
-			out[cell{at.stratum, answer}] = p
+		out.p[at] = n.p * n.worked / n.members
+	}
+	for content := range c.rows {
+		if _, ok := frame[content]; !ok {
+			c.undrawn++
 		}
 	}
 	return out, members, err

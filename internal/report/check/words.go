@@ -104,6 +104,7 @@ func (c *checker) notes(elsewhere *checker) (out []string) {
 	add(l.Apart, "%s labelled sessions were chosen in another way than those of the estimates and are left out.")
 	add(l.Other, "%s labels answer another wording of the question.")
 	add(l.Tied, "%s sessions are left out because their raters disagree without a majority; a label with --decided settles one.")
+	add(c.undrawn, "%s graded sessions of this run were not in the frame that labels were drawn from; the labels are taken to speak for them too.")
 	add(l.Elsewhere, "%s labels are on sessions that this run did not grade.")
 	if c.column().Criterion.Type == assay.Boolean && elsewhere != nil {
 		out = append(out, fmt.Sprintf("Transported: sensitivity and specificity come from labels on %s and are assumed to hold here, which the interval cannot know.", elsewhere.run.ID))
