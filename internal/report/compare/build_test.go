@@ -231,3 +231,19 @@ func TestExploratoryDrops(t *testing.T) {
 		}
 	}
 }
+
+// New sessions of the same cases are paired by case, though a few of them are on both sides.
+func TestNewSessionsOfTheSameCases(t *testing.T) {
+	w := reporttest.New(t, sessions(240))
+	w.Judge("j", "v1", assay.Criterion{Name: "ok", Type: assay.Boolean})
+	run := func(in func(i int) bool) assay.Run {
+		return w.Run(reporttest.Plan{Judge: "j", Chosen: func(s reporttest.Session) bool { return in(number(s)) }}, func(s reporttest.Session, _ int) reporttest.Answer {
+			return reporttest.Verdict("ok", ok(number(s)), "")
+		})
+	}
+	a, b := run(func(i int) bool { return i < 125 }), run(func(i int) bool { return i >= 120 })
+	c := build(w, a, b, compare.Options{})
+	if c.Pairing.Key != compare.ByCase || c.Pairing.Pairs != 50 || c.Differs[0].What != compare.AgentChanged {
+		t.Errorf("pairing %+v, differs %+v", c.Pairing, c.Differs)
+	}
+}

@@ -24,8 +24,8 @@ const (
 	ByNone    Key = "none"    // two weighted samples
 )
 
-// Options say what is asked. The zero value pairs by what fits: by session where the sides share contents, else by
-// case where they share cases, else not at all.
+// Options say what is asked. The zero value pairs by what fits: by session where the sides share half of their contents
+// or more, else by case where they share cases, else by what contents they share, else not at all.
 type Options struct {
 	Key        Key
 	JudgeA     string  // "" where a run has one judge; else a name

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"assay/internal/assay"
@@ -54,10 +55,12 @@ func pair(a, b half, o Options) (*pairing, error) {
 	cases := p.byCase()
 	switch {
 	case p.key != "":
-	case sessions > 0:
+	case 2*sessions >= int64(min(len(a.e.Rows), len(b.e.Rows))) && sessions > 0:
 		p.key, p.why = BySession, "both sides graded the same contents"
 	case cases > 0:
-		p.key, p.why = ByCase, "the sides share no content, but cases"
+		p.key, p.why = ByCase, fmt.Sprintf("the sides share %d cases, and %d contents", cases, sessions)
+	case sessions > 0:
+		p.key, p.why = BySession, "both sides graded some of the same contents"
 	default:
 		p.key, p.why = ByNone, "the sides share neither contents nor cases"
 	}
